@@ -1,0 +1,53 @@
+# Libraries that Tarn uses inside. None of them appears in a public header.
+include(CheckCXXCompilerFlag)
+
+macro(tarn_require package target debian_package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "tarn: ${package} was not found; on Debian: apt-get install ${debian_package}")
+  endif()
+endmacro()
+
+tarn_require(Threads Threads::Threads libc6-dev)
+tarn_require(Eigen3 Eigen3::Eigen libeigen3-dev 3.4 CONFIG)
+tarn_require(ZLIB ZLIB::ZLIB zlib1g-dev)
+tarn_require(PNG PNG::PNG libpng-dev)
+tarn_require(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev CONFIG)
+# Header-only libraries serve our objects alone; these are also linked, so users of libtarn.a link them too.
+set(TARN_HEADER_LIBRARIES Eigen3::Eigen nlohmann_json::nlohmann_json)
+set(TARN_LINK_LIBRARIES ZLIB::ZLIB PNG::PNG Threads::Threads)
+
+set(TARN_HAS_OPENMP OFF)
+if(TARN_THREADS STREQUAL openmp)
+  tarn_require(OpenMP OpenMP::OpenMP_CXX libgomp1)
+  set(TARN_HAS_OPENMP ON)
+  list(APPEND TARN_LINK_LIBRARIES OpenMP::OpenMP_CXX)
+endif()
+
+set(TARN_HAS_ONEDNN OFF)
+if(NOT TARN_WITH_ONEDNN STREQUAL OFF)
+  find_package(dnnl QUIET CONFIG)
+  if(TARGET DNNL::dnnl)
+    set(TARN_HAS_ONEDNN ON)
+    list(APPEND TARN_LINK_LIBRARIES DNNL::dnnl)
+  elseif(TARN_WITH_ONEDNN STREQUAL ON)
+    message(FATAL_ERROR "tarn: TARN_WITH_ONEDNN=ON, but oneDNN was not found; on Debian: apt-get install libdnnl-dev")
+  endif()
+endif()
+
+# Which instruction sets the kernels are built for; the best one is chosen at run time.
+if(TARN_ISA_LEVELS STREQUAL AUTO)
+  set(tarn_isa_levels generic)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    foreach(level v3 v4)
+      check_cxx_compiler_flag(-march=x86-64-${level} TARN_COMPILER_TAKES_${level})
+      if(TARN_COMPILER_TAKES_${level})
+        list(APPEND tarn_isa_levels ${level})
+      endif()
+    endforeach()
+  endif()
+else()
+  set(tarn_isa_levels ${TARN_ISA_LEVELS})
+endif()
+
+message(STATUS "tarn ${PROJECT_VERSION}: kernels ${tarn_isa_levels}; threads ${TARN_THREADS}; oneDNN ${TARN_HAS_ONEDNN}")
