@@ -1,0 +1,143 @@
+#include <tarn/core/dispatch.h>
+
+#include <tarn/core/hooks.h>
+
+namespace tarn::inline v1::detail {
+
+thread_local constinit Mode mode;
+
+namespace {
+
+// Tensors of one call live on one device; 0-dim CPU tensors go anywhere.
+void check_devices(const Args& a) {
+  const Tensor* first = nullptr;
+  for (const In& in : a.inputs) {
+    const Tensor& t = *in;
+    if (!t.defined() || (t.is_cpu() && t.dim() == 0)) continue;
+    if (!first) {
+      first = &t;
+      continue;
+    }
+    check(first->device() == t.device(), a.op.name, ": tensors are on different devices: ", first->device(), " and ",
+          t.device(), "; move them with to()");
+  }
+}
+
+bool any_needs_history(const Args& a) {
+  for (const In& in : a.inputs)
+    if (needs_history(*in)) return true;
+  return false;
+}
+
+void run_kernel(const Args& a, Tensor* out) {
+  check(a.op.cpu != nullptr, a.op.name, ": not implemented on cpu");
+  a.op.cpu(a, out);
+}
+
+void check_inputs_defined(const Args& a) {
+  check(a.count() == 0 || a[0].defined(), a.op.name, ": the first tensor is undefined");
+}
+
+void run_view(const Args& a, Tensor* out) {
+  Spec spec;
+  a.op.infer(a, &spec);
+  out[0] = make_alias(a[0], spec.sizes, spec.strides, spec.offset);
+  if (!mode.inference && !a[0].is_inference()) autograd_hooks.record_view(a, out[0]);
+}
+
+void run(const Args& a, Tensor* out) {
+  check_inputs_defined(a);
+  if (a.op.kind == Kind::View) return run_view(a, out);
+  check_devices(a);
+  Spec specs[kMaxOutputs];
+  a.op.infer(a, specs);
+  for (int i = 0; i < a.op.outputs; ++i)
+    out[i] = make_tensor(specs[i].sizes, specs[i].strides, specs[i].dtype, specs[i].device);
+  run_kernel(a, out);
+  if (mode.grad && a.op.grad && any_needs_history(a)) autograd_hooks.record(a, out);
+}
+
+// Writing through a tensor whose elements share memory would be order-dependent.
+void check_no_internal_overlap(const char* op, const Tensor& t) {
+  for (int i = 0; i < t.dim(); ++i)
+    check(t.strides()[i] != 0 || t.sizes()[i] <= 1, op, ": cannot write in place to a tensor of sizes ", t.sizes(),
+          " and strides ", t.strides(), ", where several elements share one place; call clone() first");
+}
+
+struct Range {
+  const char* begin;
+  const char* end;
+};
+
+Range memory_range(const Tensor& t) {
+  int64_t low = 0, high = 0;
+  for (int i = 0; i < t.dim(); ++i) {
+    int64_t reach = (t.sizes()[i] - 1) * t.strides()[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  const char* first = static_cast<const char*>(t.get().storage->data) + t.storage_offset() * int64_t(t.element_size());
+  return {first + low * int64_t(t.element_size()), first + (high + 1) * int64_t(t.element_size())};
+}
+
+// The other inputs may be self itself, or disjoint from it; sharing a part is refused (as in PyTorch).
+void check_no_partial_overlap(const Args& a) {
+  const Tensor& self = a[0];
+  if (self.numel() == 0) return;
+  for (int i = 1; i < a.count(); ++i) {
+    const Tensor& t = a[i];
+    if (!t.defined() || t.numel() == 0 || t.get().storage != self.get().storage) continue;
+    bool same = t.storage_offset() == self.storage_offset() && t.sizes() == self.sizes() && t.strides() == self.strides();
+    if (same && t.dtype() == self.dtype()) continue;
+    Range x = memory_range(self), y = memory_range(t);
+    check(x.end <= y.begin || y.end <= x.begin, a.op.name, ": the tensor written in place shares a part of its memory ",
+          "with input ", i, "; call clone() on one of them first");
+  }
+}
+
+}  // namespace
+
+Tensor dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars) {
+  Tensor out;
+  run({op, inputs, attrs, scalars}, &out);
+  return out;
+}
+
+void dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars, Tensor* out) {
+  run({op, inputs, attrs, scalars}, out);
+}
+
+void dispatch_inplace(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars) {
+  Args a{op, inputs, attrs, scalars, true};
+  check_inputs_defined(a);
+  ensure(op.inplace, op.name, " has no in-place form");
+  Tensor self = a[0];
+  check_devices(a);
+  Spec spec;
+  op.infer(a, &spec);
+  check(spec.sizes == Dims(self.sizes()), op.name, "_: the result has sizes ", spec.sizes,
+        ", the tensor written in place ", self.sizes());
+  check(can_cast(spec.dtype, self.dtype()), op.name, "_: the result is ", spec.dtype,
+        ", which cannot be written to a tensor of ", self.dtype());
+  check_no_internal_overlap(op.name, self);
+  check_no_partial_overlap(a);
+  check(!self.is_inference() || mode.inference, op.name,
+        "_: a tensor made in InferenceMode cannot be written outside of it; call clone() first");
+
+  autograd::Node* node = mode.inference ? nullptr : autograd_hooks.begin_inplace(a, self);
+  try {
+    run_kernel(a, &self);
+  } catch (...) {
+    if (node) autograd_hooks.abandon(node);
+    throw;
+  }
+  if (!self.get().has(kIgnoreVersion)) self.get().storage->version.fetch_add(1, std::memory_order_relaxed);
+  if (node) autograd_hooks.end_inplace(node, self);
+}
+
+void infer_like_first(const Args& a, Spec* out) {
+  out->sizes = a[0].sizes();
+  out->dtype = a[0].dtype();
+  out->device = a[0].device();
+}
+
+}  // namespace tarn::inline v1::detail

@@ -1,0 +1,56 @@
+// The thread's switches that dispatch() looks at, and the guards that set them.
+#pragma once
+
+#include <tarn/core/macros.h>
+
+namespace tarn::inline v1 {
+
+namespace detail {
+
+struct Mode {
+  bool grad = true;        // record operations for backward
+  bool inference = false;  // InferenceMode: no version counting, no view tracking either
+};
+
+extern TARN_API thread_local constinit Mode mode __attribute__((tls_model("initial-exec")));
+
+}  // namespace detail
+
+struct GradMode {
+  static bool is_enabled() { return detail::mode.grad; }
+  static void set_enabled(bool on) { detail::mode.grad = on; }
+};
+
+// Switches gradient recording for a scope, on this thread.
+class AutoGradMode {
+ public:
+  explicit AutoGradMode(bool on) : before_(detail::mode.grad) { detail::mode.grad = on; }
+  ~AutoGradMode() { detail::mode.grad = before_; }
+  AutoGradMode(const AutoGradMode&) = delete;
+  AutoGradMode& operator=(const AutoGradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+struct NoGradGuard : AutoGradMode {
+  NoGradGuard() : AutoGradMode(false) {}
+};
+
+// As NoGradGuard, and tensors made in the scope can never take part in recording later; that saves their bookkeeping.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool on = true) : before_(detail::mode) {
+    detail::mode.inference = on;
+    detail::mode.grad = !on;
+  }
+  ~InferenceMode() { detail::mode = before_; }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+  static bool is_enabled() { return detail::mode.inference; }
+
+ private:
+  detail::Mode before_;
+};
+
+}  // namespace tarn::inline v1
