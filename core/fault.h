@@ -1,5 +1,6 @@
-// Planted faults: `if (fault(7)) ...` makes one known mistake, so that tests/faults/run can show that a test catches it.
-// Private and for .cpp files only. Without -DTARN_FAULTS=ON it is the constant false and leaves no code behind.
+// Planted faults: `if (fault(7)) ...` makes one known mistake, so that tests/faults/run can show that a test
+// catches it. Private and for .cpp files only. Without -DTARN_FAULTS=ON it is the constant false and leaves
+// no code behind.
 #pragma once
 
 #include "tarn_config.h"
