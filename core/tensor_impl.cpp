@@ -1,0 +1,137 @@
+#include <tarn/core/tensor_impl.h>
+
+#include <tarn/core/allocator.h>
+#include <tarn/core/hooks.h>
+
+namespace tarn::inline v1 {
+
+namespace detail {
+
+namespace {
+
+// One block for a tensor and the storage it was born with; freed when both have died.
+struct Block : TensorImpl {
+  StorageImpl own;
+  std::atomic<int> alive{2};
+};
+
+void leave(Block* block) noexcept {
+  if (block->alive.load(std::memory_order_acquire) == 1 || block->alive.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    ::operator delete(block, sizeof(Block));
+}
+
+void free_cpu_memory(void* data, size_t bytes, void*) { deallocate(data, bytes); }
+
+TensorImpl* new_block(ScalarType dtype, Device device) {
+  Block* block = new (::operator new(sizeof(Block))) Block;
+  block->flags = kEmbeddedStorage;
+  block->dtype = dtype;
+  block->own.block = block;
+  block->own.device = device;
+  block->storage = &block->own;
+  return block;
+}
+
+bool is_dense(IntArrayRef sizes, IntArrayRef strides, std::initializer_list<int> order) {
+  int64_t step = 1;
+  for (int d : order) {
+    if (sizes[d] != 1 && strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
+bool is_row_major(IntArrayRef sizes, IntArrayRef strides) {
+  int64_t step = 1;
+  for (int d = int(sizes.size()) - 1; d >= 0; --d) {
+    if (sizes[d] != 1 && strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
+}  // namespace
+
+void destroy(TensorImpl* impl) noexcept {
+  if (impl->autograd) autograd_hooks.free_meta(std::exchange(impl->autograd, nullptr));
+  if (impl->view) autograd_hooks.release_view(std::exchange(impl->view, nullptr));
+  StorageImpl* storage = std::exchange(impl->storage, nullptr);
+  if (!impl->has(kEmbeddedStorage)) {
+    delete impl;
+  } else {
+    Block* block = static_cast<Block*>(impl);
+    block->sizes = Dims();
+    block->strides = Dims();
+    leave(block);
+  }
+  if (storage) release(storage);
+}
+
+void destroy(StorageImpl* storage) noexcept {
+  if (storage->deleter) storage->deleter(storage->data, storage->bytes, storage->context);
+  if (storage->block) leave(static_cast<Block*>(storage->block));
+  else delete storage;
+}
+
+void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {
+  impl.sizes = Dims(sizes);
+  impl.strides = Dims(strides);
+  impl.numel = 1;
+  for (int64_t s : sizes) impl.numel *= s;
+  bool empty = impl.numel == 0;
+  impl.set(kContiguousFlag, empty || is_row_major(sizes, strides));
+  impl.set(kChannelsLastFlag, sizes.size() == 4 && !empty && is_dense(sizes, strides, {1, 3, 2, 0}));
+}
+
+Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device) {
+  check(device.is_cpu(), "empty: device ", device, " is not available in this build; use cpu");
+  int64_t bytes = 0;
+  bool overflow = __builtin_mul_overflow(numel_of(sizes, "empty"), int64_t(element_size(dtype)), &bytes);
+  check(!overflow, "empty: a tensor of sizes ", sizes, " and ", dtype, " does not fit in memory");
+  TensorImpl* impl = new_block(dtype, device);
+  Tensor out(Ref<TensorImpl>::adopt(impl));
+  set_geometry(*impl, sizes, strides.empty() ? IntArrayRef(contiguous_strides(sizes)) : strides);
+  if (bytes > 0) {
+    impl->storage->data = allocate(size_t(bytes));
+    impl->storage->bytes = size_t(bytes);
+    impl->storage->deleter = free_cpu_memory;
+  }
+  impl->set(kInferenceTensor, mode.inference);
+  return out;
+}
+
+Tensor make_alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const TensorImpl& from = base.get();
+  TensorImpl* impl = new TensorImpl;
+  impl->dtype = from.dtype;
+  impl->storage = from.storage;
+  retain(from.storage);
+  impl->offset = offset;
+  impl->flags = from.flags & (kInferenceTensor | kIgnoreVersion);
+  set_geometry(*impl, sizes, strides);
+  return Tensor(Ref<TensorImpl>::adopt(impl));
+}
+
+Tensor make_foreign(void* data, IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device,
+                    StorageDeleter deleter, void* context) {
+  TensorImpl* impl = new_block(dtype, device);
+  Tensor out(Ref<TensorImpl>::adopt(impl));
+  set_geometry(*impl, sizes, strides.empty() ? IntArrayRef(contiguous_strides(sizes)) : strides);
+  impl->storage->data = data;
+  impl->storage->bytes = size_t(numel_of(sizes, "from_blob")) * element_size(dtype);
+  impl->storage->deleter = deleter;
+  impl->storage->context = context;
+  return out;
+}
+
+Tensor wrapped_scalar(const Scalar& value) {
+  ScalarType dtype = value.type();
+  Tensor out = make_tensor({}, dtype, Device());
+  visit(dtype, "scalar", [&]<class T>(Type<T>) { *static_cast<T*>(out.data_ptr()) = value.to<T>(); });
+  out.get().set(kWrappedNumber, true);
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace tarn::inline v1
