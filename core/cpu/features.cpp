@@ -16,7 +16,9 @@ namespace {
 
 constexpr const char* kNames[] = {"generic", "v3", "v4"};
 
-bool is_built(CpuIsa isa) { return isa == CpuIsa::Generic || (isa == CpuIsa::V3 ? TARN_HAS_V3 : TARN_HAS_V4); }
+bool is_built(CpuIsa isa) {
+  return isa == CpuIsa::Generic || (isa == CpuIsa::V3 ? TARN_HAS_V3 : TARN_HAS_V4);
+}
 
 }  // namespace
 
@@ -24,8 +26,8 @@ const char* cpu_isa_name(CpuIsa isa) { return kNames[int(isa)]; }
 
 CpuIsa cpu_best_isa() {
 #if defined(__x86_64__)
-  // __builtin_cpu_supports also asks the system whether it saves the wide registers. It has no names for LZCNT and
-  // MOVBE, which v3 has too.
+  // __builtin_cpu_supports also asks the system whether it saves the wide registers. It has no names for
+  // LZCNT and MOVBE, which v3 has too.
   unsigned a = 0, b = 0, c = 0, d = 0;
   bool movbe_f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 22)) && (c & (1u << 29));
   bool lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & (1u << 5));
