@@ -1,5 +1,6 @@
-// Random number generators. A generator is a seed and an offset into that seed's stream; an op that draws n values
-// reserves n places and computes value i from (seed, offset, i), so that the numbers do not depend on threads.
+// Random number generators. A generator is a seed and an offset into that seed's stream; an op that draws n
+// values reserves n places and computes value i from (seed, offset, i), so that the numbers do not depend on
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace tarn::inline v1 {
 
 namespace detail {
 
-// A reserved piece of a stream: word i is word i % 4 of Philox block (offset + i) / 4; offset is a multiple of 4.
+// A reserved piece of a stream: word i is word i % 4 of Philox block (offset + i) / 4; offset is a multiple
+// of 4.
 struct RandomStream {
   uint64_t seed = 0;
   uint64_t offset = 0;

@@ -1,6 +1,6 @@
-// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3" (SC'11): 128 bits of counter and 64 of key give 128 random bits, so element i of an op's output is computed
-// from (seed, offset, i) alone, in any order and on any thread.
+// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+// easy as 1, 2, 3" (SC'11): 128 bits of counter and 64 of key give 128 random bits, so element i of an op's
+// output is computed from (seed, offset, i) alone, in any order and on any thread.
 //
 // Included by kernel files that are compiled once per instruction set, hence static and always inlined.
 #pragma once
@@ -35,7 +35,9 @@ struct Words {
 }
 
 // A multiple of 2^-24 in [0, 1): every one of them is a float, so none rounds up to 1.
-[[gnu::always_inline]] static inline float uniform_float(uint32_t word) { return float(int32_t(word >> 8)) * 0x1p-24f; }
+[[gnu::always_inline]] static inline float uniform_float(uint32_t word) {
+  return float(int32_t(word >> 8)) * 0x1p-24f;
+}
 
 // A multiple of 2^-53 in [0, 1).
 [[gnu::always_inline]] static inline double uniform_double(uint32_t low, uint32_t high) {
@@ -43,8 +45,8 @@ struct Words {
   return double(int64_t(word >> 11)) * 0x1p-53;
 }
 
-// An integer in [0, range), range > 0, as floor(random * range / 2^64): no value is likelier than another by more than
-// range / 2^64, relatively; below 2^-32 for a range of up to 2^32.
+// An integer in [0, range), range > 0, as floor(random * range / 2^64): no value is likelier than another by
+// more than range / 2^64, relatively; below 2^-32 for a range of up to 2^32.
 [[gnu::always_inline]] static inline uint64_t below(uint64_t range, uint32_t low, uint32_t high) {
   uint64_t word = uint64_t(high) << 32 | low;
   return uint64_t((static_cast<unsigned __int128>(word) * range) >> 64);

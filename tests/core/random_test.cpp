@@ -87,6 +87,7 @@ TEST_CASE("an undefined generator and a crooked offset are named") {
     }
     return "no error";
   };
-  CHECK(message_of([] { Generator().current_seed(); }) == "Generator: is undefined; construct it with a seed");
+  CHECK(message_of([] { Generator().current_seed(); }) ==
+        "Generator: is undefined; construct it with a seed");
   CHECK(message_of([] { Generator(1).set_offset(6); }) == "Generator: offset must be a multiple of 4, got 6");
 }
