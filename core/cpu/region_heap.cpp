@@ -12,7 +12,8 @@ namespace tarn::inline v1::detail {
 namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20;
-constexpr size_t kSharedRegion = size_t(32) << 20;  // blocks of less than half of it share regions of this size
+constexpr size_t kSharedRegion = size_t(32)
+                                 << 20;  // blocks of less than half of it share regions of this size
 constexpr size_t kOwnRegionStep = size_t(64) << 10;
 constexpr size_t kSmallestRest = 4096;  // a smaller rest stays with the block it would be split from
 
@@ -40,11 +41,11 @@ int64_t coarse_now_ms() {
   return int64_t(t.tv_sec) * 1000 + t.tv_nsec / 1000000;
 }
 
-// Stands in front of each block's payload. Blocks of a region lie one behind the other without gaps, and no two
-// neighbours are free.
+// Stands in front of each block's payload. Blocks of a region lie one behind the other without gaps, and no
+// two neighbours are free.
 struct alignas(64) RegionHeap::Block {
-  size_t size;        // of the payload, a multiple of 64
-  Block* before;      // the neighbour in front; null at the region's start
+  size_t size;    // of the payload, a multiple of 64
+  Block* before;  // the neighbour in front; null at the region's start
   char* region_end;
   Block *next, *prev;    // in the list of used blocks, or in the bin while free
   Block *newer, *older;  // among the idle regions, while free and the only block of its region
@@ -116,7 +117,8 @@ void RegionHeap::remove(Block* block) {
   block->state = Block::Used;
 }
 
-// The smallest block that fits among the first of the size's own bin, else the first of the next bin that has any.
+// The smallest block that fits among the first of the size's own bin, else the first of the next bin that has
+// any.
 RegionHeap::Block* RegionHeap::find(size_t bytes) {
   Bin bin = bin_of(bytes);
   Block* best = nullptr;

@@ -1,14 +1,15 @@
-// The allocator's large blocks: good-fit with coalescing over 2 MiB-aligned regions of huge pages, all bookkeeping in
-// 64-byte headers in front of the blocks. After TLSF (Masmano, Ripoll, Crespo, Real, "TLSF: a new dynamic memory
-// allocator for real-time systems", 2004), but the best fit of a block's own bin is tried first: training asks for the
-// same sizes again and again.
+// The allocator's large blocks: good-fit with coalescing over 2 MiB-aligned regions of huge pages, all
+// bookkeeping in 64-byte headers in front of the blocks. After TLSF (Masmano, Ripoll, Crespo, Real, "TLSF: a
+// new dynamic memory allocator for real-time systems", 2004), but the best fit of a block's own bin is tried
+// first: training asks for the same sizes again and again.
 //
 // Note [Giving memory back]
-// A region that is free as a whole goes back to the system by munmap when it has been idle for a second, noticed at
-// the next call. A training step frees all its activations and wants them again before long, so what passes the cap on
-// cached bytes meanwhile is only lent: MADV_FREE lets the kernel take the pages whenever anyone needs memory, and what
-// it did not take costs nothing to use again (512 MiB of huge pages: 1 ms to lend, 4 ms to touch again, against more
-// than 200 ms to map and touch afresh). Lent bytes do not count as reserved.
+// A region that is free as a whole goes back to the system by munmap when it has been idle for a second,
+// noticed at the next call. A training step frees all its activations and wants them again before long, so
+// what passes the cap on cached bytes meanwhile is only lent: MADV_FREE lets the kernel take the pages
+// whenever anyone needs memory, and what it did not take costs nothing to use again (512 MiB of huge pages: 1
+// ms to lend, 4 ms to touch again, against more than 200 ms to map and touch afresh). Lent bytes do not count
+// as reserved.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace tarn::inline v1::detail {
 
-// Maps `bytes` bytes, a multiple of 4096, at a multiple of 2 MiB, with huge pages where the system has them. Null on
-// failure.
+// Maps `bytes` bytes, a multiple of 4096, at a multiple of 2 MiB, with huge pages where the system has them.
+// Null on failure.
 void* map_region(size_t bytes);
 void unmap_region(void* region, size_t bytes) noexcept;
 
@@ -35,7 +36,8 @@ class RegionHeap {
   size_t reserved() const { return reserved_; }
   size_t free_bytes() const { return free_bytes_; }
 
-  // Lends free regions, those idle longest first, until at most `keep` free bytes are left or none can be lent.
+  // Lends free regions, those idle longest first, until at most `keep` free bytes are left or none can be
+  // lent.
   void lend_down_to(size_t keep) noexcept;
   // Unmaps the free regions that have been idle since before `time`.
   void unmap_idle(int64_t time) noexcept;
