@@ -35,21 +35,21 @@ void* round_down(void* address, size_t step) {
 
 // At the start of each 64 KiB.
 struct alignas(64) SpanHeap::Span {
-  FreeBlock* free;        // blocks given back
-  uint32_t fresh;         // offset of the first block never used; none left if a block would pass the span's end
-  uint32_t used;          // blocks handed out
+  FreeBlock* free;  // blocks given back
+  uint32_t fresh;   // offset of the first block never used; none left if a block would pass the span's end
+  uint32_t used;    // blocks handed out
   uint32_t class_index;
   uint32_t block_bytes;
-  Span *next, *prev;      // in open_
+  Span *next, *prev;  // in open_
 
   bool is_full() const { return !free && fresh + block_bytes > kSpanBytes; }
 };
 
 // Behind the header of a region's first span.
 struct alignas(64) SpanHeap::Region {
-  uint32_t free_spans;    // a bit each
-  int64_t idle_since;     // if all are free
-  Region *next, *prev;    // in regions_
+  uint32_t free_spans;  // a bit each
+  int64_t idle_since;   // if all are free
+  Region *next, *prev;  // in regions_
 };
 
 SpanHeap::Span* SpanHeap::new_span(int class_index, size_t limit) {
@@ -59,7 +59,8 @@ SpanHeap::Span* SpanHeap::new_span(int class_index, size_t limit) {
     void* memory = map_region(kRegionBytes);
     if (!memory) return nullptr;
     reserved_ += kRegionBytes;
-    region = new (static_cast<char*>(memory) + sizeof(Span)) Region{kAllSpans, coarse_now_ms(), nullptr, nullptr};
+    region =
+        new (static_cast<char*>(memory) + sizeof(Span)) Region{kAllSpans, coarse_now_ms(), nullptr, nullptr};
     push(regions_, region);
     ++idle_regions_;
   }
@@ -69,8 +70,8 @@ SpanHeap::Span* SpanHeap::new_span(int class_index, size_t limit) {
   if (!region->free_spans) unlink(regions_, region);
   char* start = static_cast<char*>(round_down(region, kRegionBytes)) + size_t(index) * kSpanBytes;
   uint32_t header = sizeof(Span) + (index == 0 ? sizeof(Region) : 0);
-  auto* span = new (start) Span{nullptr, header, 0, uint32_t(class_index), uint32_t(class_bytes(class_index)),
-                                nullptr, nullptr};
+  auto* span = new (start)
+      Span{nullptr, header, 0, uint32_t(class_index), uint32_t(class_bytes(class_index)), nullptr, nullptr};
   push(open_[class_index], span);
   return span;
 }

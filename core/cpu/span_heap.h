@@ -1,5 +1,5 @@
-// The allocator's small blocks (64 bytes to 8 KiB): spans of 64 KiB hold blocks of one size class each and are cut from
-// 2 MiB regions. A span's header lies at its start, so a block's span is found from its address.
+// The allocator's small blocks (64 bytes to 8 KiB): spans of 64 KiB hold blocks of one size class each and
+// are cut from 2 MiB regions. A span's header lies at its start, so a block's span is found from its address.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ struct FreeBlock {
 // Not thread-safe: the caller holds the allocator's lock.
 class SpanHeap {
  public:
-  // A chain of 1 to `most` blocks of a small class; sets `count`. Null if a region is needed and cannot be had or would
-  // take reserved() over `limit`.
+  // A chain of 1 to `most` blocks of a small class; sets `count`. Null if a region is needed and cannot be
+  // had or would take reserved() over `limit`.
   FreeBlock* take(int class_index, int most, size_t limit, int& count);
   void give_back(FreeBlock* block) noexcept;
 
