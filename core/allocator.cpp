@@ -58,11 +58,11 @@ struct FreeList {
   int count = 0;
 };
 
-// A thread's free lists and its share of the statistics. Only its thread writes; the counts are atomic because others
-// read them.
+// A thread's free lists and its share of the statistics. Only its thread writes; the counts are atomic
+// because others read them.
 struct ThreadHeap {
   FreeList lists[kClasses];
-  size_t medium_bytes = 0;  // in the medium classes' lists
+  size_t medium_bytes = 0;                                  // in the medium classes' lists
   std::atomic<int64_t> bytes{0}, high_bytes{0}, blocks{0};  // since the last fold into Central
   uint32_t flush_epoch = 0;
   ThreadHeap* next = nullptr;         // in Central::heaps
@@ -81,8 +81,8 @@ struct Central {
   ThreadHeap* heaps = nullptr;   // all there ever were
   ThreadHeap* unused = nullptr;  // those whose thread has ended
   pthread_key_t at_thread_exit = 0;
-  uint32_t flush_epoch = 0;  // raised by empty_cache()
-  bool system = false;       // each block is its own malloc
+  uint32_t flush_epoch = 0;                          // raised by empty_cache()
+  bool system = false;                               // each block is its own malloc
   std::atomic<int64_t> live{0}, blocks{0}, peak{0};  // without what the heaps have not folded
   std::atomic<size_t> limit{SIZE_MAX};
 
@@ -106,8 +106,8 @@ struct Central {
   FreeBlock* refill(ThreadHeap& heap, size_t bytes);
 };
 
-// A plain pointer without a destructor, so that memory may come and go while a thread's other thread_locals are
-// destroyed; Central::at_thread_exit runs after them.
+// A plain pointer without a destructor, so that memory may come and go while a thread's other thread_locals
+// are destroyed; Central::at_thread_exit runs after them.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadHeap* t_heap = nullptr;
 
 void end_thread(void* heap_pointer) {
@@ -133,7 +133,8 @@ void Central::fold(ThreadHeap& heap) {
   int64_t before = live.fetch_add(heap.bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
   blocks.fetch_add(heap.blocks.load(std::memory_order_relaxed), std::memory_order_relaxed);
   raise_peak(before + heap.high_bytes.load(std::memory_order_relaxed));
-  for (auto* counter : {&heap.bytes, &heap.high_bytes, &heap.blocks}) counter->store(0, std::memory_order_relaxed);
+  for (auto* counter : {&heap.bytes, &heap.high_bytes, &heap.blocks})
+    counter->store(0, std::memory_order_relaxed);
 }
 
 // Gives a list's blocks back until `keep` are left.
@@ -209,7 +210,8 @@ void count(ThreadHeap& heap, int64_t bytes, int64_t blocks) {
   add(heap.bytes, bytes);
   add(heap.blocks, blocks);
   int64_t now = heap.bytes.load(std::memory_order_relaxed);
-  if (now > heap.high_bytes.load(std::memory_order_relaxed)) heap.high_bytes.store(now, std::memory_order_relaxed);
+  if (now > heap.high_bytes.load(std::memory_order_relaxed))
+    heap.high_bytes.store(now, std::memory_order_relaxed);
   if (now > kFoldBytes || now < -kFoldBytes) [[unlikely]] {
     Central& central = Central::get();
     std::lock_guard lock(central.mutex);
@@ -230,14 +232,15 @@ void count(ThreadHeap& heap, int64_t bytes, int64_t blocks) {
   for (size_t size : largest) {
     if (size) blocks += str(blocks.empty() ? "; largest blocks: " : ", ", size);
   }
-  fail("allocate: out of memory: asked for ", bytes, " bytes; live ", stats.live_bytes, " in ", stats.live_blocks,
-       " blocks, cached ", stats.cached_bytes, ", limit ", limit, blocks);
+  fail("allocate: out of memory: asked for ", bytes, " bytes; live ", stats.live_bytes, " in ",
+       stats.live_blocks, " blocks, cached ", stats.cached_bytes, ", limit ", limit, blocks);
 }
 
 void* allocate_from_system(Central& central, size_t bytes) {
   int64_t live = central.live.fetch_add(int64_t(bytes), std::memory_order_relaxed) + int64_t(bytes);
   void* block = nullptr;
-  if (size_t(live) > central.limit.load(std::memory_order_relaxed) || posix_memalign(&block, kAlignment, bytes)) {
+  if (size_t(live) > central.limit.load(std::memory_order_relaxed) ||
+      posix_memalign(&block, kAlignment, bytes)) {
     central.live.fetch_sub(int64_t(bytes), std::memory_order_relaxed);
     fail_out_of_memory(bytes);
   }
@@ -332,7 +335,8 @@ void deallocate(void* block, size_t bytes) noexcept {
   int index = class_of(bytes);
   keep(*heap, block, index);
   if (index >= kSmallClasses) heap->medium_bytes += class_bytes(index);
-  if (heap->lists[index].count > kListLimits.of[index] || heap->medium_bytes > kMediumBytesPerThread) [[unlikely]] {
+  if (heap->lists[index].count > kListLimits.of[index] || heap->medium_bytes > kMediumBytesPerThread)
+      [[unlikely]] {
     shorten(*heap, index);
   }
 }
@@ -365,7 +369,8 @@ void pool_deallocate(void* block, size_t bytes) noexcept {
   }
   int index = class_of(bytes);
   keep(*heap, block, index);
-  if (heap->lists[index].count > kListLimits.of[index]) [[unlikely]] shorten(*heap, index);
+  if (heap->lists[index].count > kListLimits.of[index]) [[unlikely]]
+    shorten(*heap, index);
 }
 
 }  // namespace detail

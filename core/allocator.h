@@ -1,5 +1,6 @@
-// The memory of CPU tensors. Small blocks come from thread-local free lists, large ones from a cache of huge-page
-// regions: fresh 4 KiB pages cost 100 times what reused memory does. Zeroing, objects and types are the callers'.
+// The memory of CPU tensors. Small blocks come from thread-local free lists, large ones from a cache of
+// huge-page regions: fresh 4 KiB pages cost 100 times what reused memory does. Zeroing, objects and types are
+// the callers'.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ namespace tarn::inline v1 {
 
 namespace detail {
 
-// At least `bytes` bytes, aligned to 64, with unspecified content; null for 0. Throws tarn::Error when the system, or
-// the limit of cpu::set_memory_limit, has no more, after giving back what is cached.
+// At least `bytes` bytes, aligned to 64, with unspecified content; null for 0. Throws tarn::Error when the
+// system, or the limit of cpu::set_memory_limit, has no more, after giving back what is cached.
 //
 // Under sanitizers, and with TARN_ALLOC=system in the environment, each block is a malloc of its own, so that
 // overflows and uses after free are seen.
@@ -26,8 +27,8 @@ TARN_API void deallocate(void* block, size_t bytes) noexcept;
 namespace cpu {
 
 struct MemoryStats {
-  int64_t live_bytes;      // asked for and not returned; exact once all threads are at rest
-  int64_t peak_bytes;      // highest live_bytes since reset_peak_memory_stats(); exact while one thread allocates
+  int64_t live_bytes;  // asked for and not returned; exact once all threads are at rest
+  int64_t peak_bytes;  // highest live_bytes since reset_peak_memory_stats(); exact while one thread allocates
   int64_t cached_bytes;    // held from the system beyond live_bytes: free blocks, rounding, free lists
   int64_t reserved_bytes;  // held from the system
   int64_t live_blocks;     // number of blocks in live_bytes
@@ -39,11 +40,12 @@ TARN_API MemoryStats memory_stats();
 // Forgets the peak: it starts again at what is live now.
 TARN_API void reset_peak_memory_stats();
 
-// Gives back to the system what no block lives in. Other threads' free lists follow when they next need memory.
+// Gives back to the system what no block lives in. Other threads' free lists follow when they next need
+// memory.
 TARN_API void empty_cache();
 
-// Lets Tarn hold at most this many bytes from the system for CPU tensors; 0 removes the limit. An allocation that
-// would pass it throws tarn::Error. Setting it below what is live now only stops growth.
+// Lets Tarn hold at most this many bytes from the system for CPU tensors; 0 removes the limit. An allocation
+// that would pass it throws tarn::Error. Setting it below what is live now only stops growth.
 TARN_API void set_memory_limit(int64_t bytes);
 
 }  // namespace cpu

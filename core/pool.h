@@ -1,5 +1,5 @@
-// Memory for small objects that live and die with tensors (handles, graph nodes): the allocator's thread-local free
-// lists without its statistics. A few nanoseconds a pair; any thread may return a block.
+// Memory for small objects that live and die with tensors (handles, graph nodes): the allocator's
+// thread-local free lists without its statistics. A few nanoseconds a pair; any thread may return a block.
 #pragma once
 
 #include <cstddef>

@@ -51,8 +51,8 @@ struct Limit {
 
 TEST_CASE("blocks are aligned, writable and apart", "[allocator]") {
   std::vector<std::pair<unsigned char*, size_t>> blocks;
-  size_t sizes[] = {1,     63,      64,      65,      512,     513,        1000,     4096, 8192,
-                    8193,  20000,   100000,  kMiB,    kMiB + 1, 3 * kMiB + 7, 17 * kMiB, 64, 8192};
+  size_t sizes[] = {1,    63,    64,     65,   512,      513,          1000,      4096, 8192,
+                    8193, 20000, 100000, kMiB, kMiB + 1, 3 * kMiB + 7, 17 * kMiB, 64,   8192};
   int64_t before = cpu::memory_stats().live_bytes, total = 0;
   for (size_t size : sizes) {
     auto* block = static_cast<unsigned char*>(allocate(size));
@@ -164,7 +164,8 @@ TEST_CASE("blocks may be freed by another thread for ever", "[allocator]") {
   }
   consumer.join();
   CHECK(cpu::memory_stats().live_bytes == base);
-  CHECK(highest < base + int64_t(400 * kMiB));  // cached leftovers of other tests; the blocks themselves are 50 MB
+  CHECK(highest <
+        base + int64_t(400 * kMiB));  // cached leftovers of other tests; the blocks themselves are 50 MB
   if (!each_block_is_a_malloc()) {
     cpu::empty_cache();
     CHECK(cpu::memory_stats().reserved_bytes - cpu::memory_stats().live_bytes < int64_t(80 * kMiB));
@@ -203,7 +204,8 @@ TEST_CASE("cached bytes stay under the cap", "[allocator]") {
   for (void* block : blocks) deallocate(block, 40 * kMiB);
   auto stats = cpu::memory_stats();
   int64_t cap = std::max<int64_t>(256 * kMiB, stats.peak_bytes / 4);
-  CHECK(stats.cached_bytes <= cap + int64_t(90 * kMiB));  // and what threads' lists and partly used regions hold
+  CHECK(stats.cached_bytes <=
+        cap + int64_t(90 * kMiB));  // and what threads' lists and partly used regions hold
   for (void*& block : blocks) block = allocate(40 * kMiB);  // what was lent comes back
   CHECK(cpu::memory_stats().reserved_bytes >= int64_t(800 * kMiB));
   for (void* block : blocks) {
@@ -242,7 +244,8 @@ TEST_CASE("out of memory says what there is", "[allocator]") {
   cpu::empty_cache();
   Limit limit(cpu::memory_stats().reserved_bytes + int64_t(kMiB));
   std::string text = message_of(30 * kMiB);
-  CHECK(text.find("asked for 31457280 bytes; live " + std::to_string(base + int64_t(20 * kMiB))) != std::string::npos);
+  CHECK(text.find("asked for 31457280 bytes; live " + std::to_string(base + int64_t(20 * kMiB))) !=
+        std::string::npos);
   CHECK(text.find(", limit " + std::to_string(cpu::memory_stats().limit_bytes)) != std::string::npos);
   if (cached) CHECK(text.find("; largest blocks: 2097") != std::string::npos);
   deallocate(held, 20 * kMiB);
