@@ -215,7 +215,7 @@ class TARN_API Tensor {
   Tensor& random_(int64_t from, int64_t to, const Generator& generator) const;
 
   // --- pointwise: one method, and one in-place method, per row of pointwise.def ---
-#include <tarn/core/ops/pointwise_methods.inc>
+#include <tarn/core/ops/pointwise_methods.h>
 
   // --- autograd; defined in autograd/ ---
   bool requires_grad() const;

@@ -185,7 +185,7 @@ TARN_INLINE void load_row(T* out, const S* in, int64_t n) {
 #if defined(__AVX512F__)
   if constexpr (same<T, float> && same<S, f16>)
     for (; i + 16 <= n; i += 16)
-      _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)(in + i))));
+      _mm512_storeu_ps(out + i, _mm512_maskz_cvtph_ps(-1, _mm256_loadu_si256((const __m256i*)(in + i))));
 #elif defined(__F16C__)
   if constexpr (same<T, float> && same<S, f16>)
     for (; i + 8 <= n; i += 8)
@@ -200,7 +200,7 @@ TARN_INLINE void store_row(S* out, const T* in, int64_t n) {
   if constexpr (same<T, float> && same<S, f16>)
     for (; i + 16 <= n; i += 16)
       _mm256_storeu_si256((__m256i*)(out + i),
-                          _mm512_cvtps_ph(_mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+                          _mm512_maskz_cvtps_ph(-1, _mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
   if constexpr (same<T, float> && same<S, f16>)
     for (; i + 8 <= n; i += 8)
