@@ -12,7 +12,7 @@ endif()
 
 install(DIRECTORY core autograd nn optim data serialize compile distributed
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "core/cpu" EXCLUDE PATTERN "core/fault.h" EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.inc" PATTERN "core/cpu" EXCLUDE PATTERN "core/fault.h" EXCLUDE)
 file(GLOB tarn_root_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.h)
 install(FILES ${tarn_root_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
 

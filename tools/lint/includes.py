@@ -33,7 +33,7 @@ def rank_of(path):
 
 def direction():
     broken = []
-    for name in tracked("*.h", "*.cpp", "*.cu", "*.def"):
+    for name in tracked("*.h", "*.cpp", "*.cu", "*.def", "*.inc"):
         if name.split("/")[0] not in RANK:
             continue
         for number, quote, target in includes(name):

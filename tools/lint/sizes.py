@@ -40,7 +40,7 @@ def functions(text):
 
 def files():
     broken = []
-    for name in tracked("*.h", "*.cpp", "*.cu", "*.def", "*.py", "dev"):
+    for name in tracked("*.h", "*.cpp", "*.cu", "*.def", "*.inc", "*.py", "dev"):
         lines = (ROOT / name).read_text().count("\n")
         if lines > FILE_LINES:
             broken.append(f"{name}: {lines} lines")
