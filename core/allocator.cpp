@@ -32,7 +32,8 @@ namespace detail {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kLargestRequest = size_t(1) << 47;  // what x86-64 can address
+// What x86-64 can address; sanitizers end the process when asked for more than 2^40.
+constexpr size_t kLargestRequest = size_t(1) << (TARN_SANITIZED ? 39 : 47);
 constexpr int64_t kFoldBytes = 1 << 20;
 constexpr size_t kMediumBytesPerThread = size_t(8) << 20;
 constexpr size_t kLeastCacheCap = size_t(256) << 20;
