@@ -1,0 +1,195 @@
+// gather, scatter and scatter_add: one index per element, along one dim.
+#include <tarn/core/cpu/copy.h>
+#include <tarn/core/cpu/strided.h>
+#include <tarn/core/dispatch.h>
+#include <tarn/core/ops/copy.h>
+#include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/views.h>
+
+namespace tarn::inline v1 {
+
+namespace detail {
+
+namespace {
+
+struct DimAttrs {
+  int64_t dim;
+};
+
+Dims without_dim(IntArrayRef strides, int64_t dim) {
+  Dims out(strides);
+  if (!out.empty()) out[int(dim)] = 0;
+  return out;
+}
+
+int64_t size_at(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.sizes()[dim]; }
+int64_t stride_at(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 0 : x.strides()[dim]; }
+
+// Walks index's elements: f(element of `other`, offset of the indexed element of x).
+template <class F>
+void for_indexed(const char* op, const Tensor& index, const Tensor& other, const Tensor& x, int64_t dim, F&& f) {
+  Dims x_strides = without_dim(x.strides(), dim);
+  StridedLoop<3> loop(index.sizes(), {index.strides(), other.strides(), IntArrayRef(x_strides)});
+  const int64_t* indices = static_cast<const int64_t*>(index.data_ptr());
+  const int64_t size = size_at(x, dim), stride = stride_at(x, dim);
+  loop.for_rows(0, loop.rows(), [&](const auto& at) {
+    for (int64_t i = 0; i < loop.row_length(); ++i) {
+      int64_t k = indices[at[0] + i * loop.stride(0, 0)];
+      check(k >= 0 && k < size, op, ": index ", k, " is outside of dim ", dim, " of a tensor of sizes ", x.sizes());
+      f(at[1] + i * loop.stride(1, 0), at[2] + i * loop.stride(2, 0) + k * stride);
+    }
+  });
+}
+
+// --- gather: inputs x, index ---
+
+void gather_infer(const Args& a, Spec* out) {
+  infer_like_first(a, out);
+  out->sizes = a[1].sizes();
+}
+
+void gather_cpu(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  visit_bytes(a[0].dtype(), [&]<class T>(Type<T>) {
+    T* to = static_cast<T*>(out->data_ptr());
+    const T* from = static_cast<const T*>(a[0].data_ptr());
+    for_indexed("gather", a[1], *out, a[0], a.attrs<DimAttrs>().dim, [&](int64_t o, int64_t i) { to[o] = from[i]; });
+  });
+}
+
+void gather_grad(GradArgs& g) {
+  Tensor zero = make_tensor(g.input_sizes(0), g.grad().dtype(), g.grad().device());
+  fill_elements(zero, 0);
+  g.set(0, scatter_add(zero, g.attrs<DimAttrs>().dim, g.input(1), g.grad()));
+}
+
+const Op gather_op = {.name = "gather", .infer = gather_infer, .cpu = gather_cpu, .grad = gather_grad, .saves = save_input(1)};
+
+// --- scatter, scatter_add: inputs x, index, src of index's sizes ---
+
+template <bool add>
+void scatter_cpu(const Args& a, Tensor* out) {
+  if (!a.inplace) copy_elements(*out, a[0]);
+  if (a[1].numel() == 0) return;
+  visit(a[0].dtype(), a.op.name, [&]<class T>(Type<T>) {
+    T* to = static_cast<T*>(out->data_ptr());
+    const T* from = static_cast<const T*>(a[2].data_ptr());
+    for_indexed(a.op.name, a[1], a[2], *out, a.attrs<DimAttrs>().dim, [&](int64_t s, int64_t o) {
+      if constexpr (add) to[o] = T(to[o] + from[s]);
+      else to[o] = from[s];
+    });
+  });
+}
+
+void scatter_add_grad(GradArgs& g) {
+  if (g.needs(0)) g.set(0, g.grad());
+  if (g.needs(2)) g.set(2, gather(g.grad(), g.attrs<DimAttrs>().dim, g.input(1)));
+}
+
+void scatter_grad(GradArgs& g) {
+  int64_t dim = g.attrs<DimAttrs>().dim;
+  if (g.needs(0)) g.set(0, scatter(g.grad(), dim, g.input(1), 0));
+  if (g.needs(2)) g.set(2, gather(g.grad(), dim, g.input(1)));
+}
+
+const Op scatter_add_op = {.name = "scatter_add",
+                           .infer = infer_like_first,
+                           .cpu = scatter_cpu<true>,
+                           .grad = scatter_add_grad,
+                           .saves = save_input(1),
+                           .inplace = true};
+
+const Op scatter_op = {.name = "scatter",
+                       .infer = infer_like_first,
+                       .cpu = scatter_cpu<false>,
+                       .grad = scatter_grad,
+                       .saves = save_input(1),
+                       .inplace = true};
+
+Tensor checked_index(const char* op, const Tensor& x, int dim, const Tensor& index) {
+  check(index.dtype() == kLong || index.dtype() == kInt, op, ": index must be Int or Long, got ", index.dtype());
+  check(index.dim() == x.dim() || index.numel() == 0, op, ": index of sizes ", index.sizes(), " must have the rank of a tensor of sizes ",
+        x.sizes());
+  for (int d = 0; d < index.dim() && index.numel() > 0; ++d)
+    check(d == dim || index.sizes()[d] <= x.sizes()[d], op, ": index of sizes ", index.sizes(), " is larger than a tensor of sizes ",
+          x.sizes(), " at dim ", d);
+  return cast(index, kLong);
+}
+
+// The part of src that index speaks about.
+Tensor fitted_source(const char* op, const Tensor& x, const Tensor& index, const Tensor& src) {
+  check(src.dtype() == x.dtype(), op, ": src must have the dtype of the tensor, ", x.dtype(), ", got ", src.dtype());
+  check(src.dim() == index.dim(), op, ": src of sizes ", src.sizes(), " must have the rank of index ", index.sizes());
+  Tensor part = src;
+  for (int d = 0; d < index.dim(); ++d) {
+    check(index.sizes()[d] <= src.sizes()[d], op, ": index of sizes ", index.sizes(), " is larger than src of sizes ", src.sizes());
+    if (index.sizes()[d] < src.sizes()[d]) part = narrow(part, d, 0, index.sizes()[d]);
+  }
+  return part;
+}
+
+struct Scatter {
+  int dim;
+  Tensor index, src;
+};
+
+Scatter prepare(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  int d = wrap_dim(dim, x.dim(), op);
+  Tensor checked = checked_index(op, x, d, index);
+  return {d, checked, fitted_source(op, x, checked, src)};
+}
+
+Tensor filled_like_index(const Tensor& x, const Tensor& index, const Scalar& value) {
+  Tensor one = make_tensor({}, x.dtype(), x.device());
+  fill_elements(one, value);
+  return expand(one, index.sizes());
+}
+
+}  // namespace
+
+}  // namespace detail
+
+using namespace detail;
+
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
+  int d = wrap_dim(dim, x.dim(), "gather");
+  return dispatch(gather_op, {x, checked_index("gather", x, d, index)}, DimAttrs{d});
+}
+
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  Scatter s = prepare("scatter_add", x, dim, index, src);
+  return dispatch(scatter_add_op, {x, s.index, s.src}, DimAttrs{s.dim});
+}
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  Scatter s = prepare("scatter", x, dim, index, src);
+  return dispatch(scatter_op, {x, s.index, s.src}, DimAttrs{s.dim});
+}
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value) {
+  return scatter(x, dim, index, filled_like_index(x, index, value));
+}
+
+Tensor Tensor::gather(int64_t dim, const Tensor& index) const { return tarn::gather(*this, dim, index); }
+
+Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const {
+  return tarn::scatter_add(*this, dim, index, src);
+}
+
+Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const {
+  Scatter s = prepare("scatter_add_", *this, dim, index, src);
+  dispatch_inplace(scatter_add_op, {*this, s.index, s.src}, DimAttrs{s.dim});
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src) const {
+  Scatter s = prepare("scatter_", *this, dim, index, src);
+  dispatch_inplace(scatter_op, {*this, s.index, s.src}, DimAttrs{s.dim});
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return scatter_(dim, index, filled_like_index(*this, index, value));
+}
+
+}  // namespace tarn::inline v1
