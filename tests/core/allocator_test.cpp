@@ -39,6 +39,7 @@ bool each_block_is_a_malloc() {
   void* block = allocate(100);
   bool system = cpu::memory_stats().cached_bytes == 0;
   deallocate(block, 100);
+  if (system) SUCCEED("nothing is cached, so there is nothing to test");
   return system;
 }
 
