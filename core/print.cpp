@@ -66,7 +66,6 @@ void append_matrix(std::string& out, const Tensor& m, int line_size, int indent)
   const int64_t rows = m.size(0), columns = m.size(1);
   const int64_t per_line = std::max<int64_t>(1, (line_size - indent) / (f.width + 1));
   const std::string margin(size_t(indent), ' ');
-  out += margin;
   for (int64_t first = 0; first < columns; first += per_line) {
     int64_t last = std::min(first + per_line, columns) - 1;
     if (per_line < columns) {
