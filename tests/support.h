@@ -16,7 +16,7 @@
 
 #include <tarn/core/tensor.h>
 
-#include "catch.h"
+#include <tarn/tests/catch.h>
 
 namespace tarn::testing {
 

@@ -16,7 +16,7 @@
 #include <tarn/core/error.h>
 #include <tarn/core/pool.h>
 
-#include "../catch.h"
+#include <tarn/tests/catch.h>
 
 using namespace tarn;
 using detail::allocate;

@@ -4,7 +4,7 @@
 #include <tarn/core/cpu/features.h>
 #include <tarn/core/error.h>
 
-#include "../catch.h"
+#include <tarn/tests/catch.h>
 
 using namespace tarn;
 using detail::choose_isa;

@@ -12,7 +12,7 @@
 #include <tarn/core/error.h>
 #include <tarn/core/parallel.h>
 
-#include "../catch.h"
+#include <tarn/tests/catch.h>
 
 using namespace tarn;
 

@@ -5,7 +5,7 @@
 #include <tarn/core/error.h>
 #include <tarn/core/random.h>
 
-#include "../catch.h"
+#include <tarn/tests/catch.h>
 
 using namespace tarn;
 using detail::Words;
