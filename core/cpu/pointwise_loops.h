@@ -59,24 +59,26 @@ TARN_INLINE void pointwise_step(void* out, const void* const* in, const T* param
   constexpr int N = kLanes<T>;
   constexpr unsigned reads = kPointwiseRows[Row].reads[Text];
   using X = V<T, N>;
-  auto read = [&]<int Slot>() { return operand<(reads >> Slot) & 1, Part, T, N>(in[Slot], i, count); };
   auto number = [&](int k) {
     return k < kPointwiseRows[Row].param_count ? X::raw(X::splat(params[k])) : X(0);
   };
-  X g = read.template operator()<kSlotG>(), b = read.template operator()<kSlotB>();
-  X c = read.template operator()<kSlotC>(), y = read.template operator()<kSlotY>();
-  auto run = [&]<class A>(A a) {
-    RowText<Row, X, A, X> text{g, a, b, c, y, number(0), number(1), number(2)};
-    if constexpr (Text == 0) put<Part, T>(out, i, text.value_text(), count);
-    if constexpr (Text == 1) put<Part, T>(out, i, text.gradient_text0(), count);
-    if constexpr (Text == 2) put<Part, T>(out, i, text.gradient_text1(), count);
-    if constexpr (Text == 3) put<Part, T>(out, i, text.gradient_text2(), count);
+  // The operand of a slot: a value, or a truth value where the row has its bool there.
+  auto get = [&]<int Slot>() {
+    if constexpr (Slot == condition_slot(kPointwiseRows[Row].kind)) {
+      return condition<(reads >> Slot) & 1, Part, T, N>(in[Slot], i, count);
+    } else {
+      return operand<(reads >> Slot) & 1, Part, T, N>(in[Slot], i, count);
+    }
   };
-  if constexpr (kPointwiseRows[Row].kind == RowKind::SELECT) {
-    run(condition<(reads >> kSlotA) & 1, Part, T, N>(in[kSlotA], i, count));
-  } else {
-    run(read.template operator()<kSlotA>());
-  }
+  auto a = get.template operator()<kSlotA>();
+  auto b = get.template operator()<kSlotB>();
+  RowText<Row, X, decltype(a), decltype(b), X> text{get.template operator()<kSlotG>(), a, b,
+                                                    get.template operator()<kSlotC>(),
+                                                    get.template operator()<kSlotY>(), number(0), number(1), number(2)};
+  if constexpr (Text == 0) put<Part, T>(out, i, text.value_text(), count);
+  if constexpr (Text == 1) put<Part, T>(out, i, text.gradient_text0(), count);
+  if constexpr (Text == 2) put<Part, T>(out, i, text.gradient_text1(), count);
+  if constexpr (Text == 3) put<Part, T>(out, i, text.gradient_text2(), count);
 }
 
 template <int Row, int Text, class T>

@@ -9,10 +9,15 @@
 
 namespace tarn::inline v1::TARN_ISA {
 
-enum class RowKind : uint8_t { FLOAT, ARITH, INT, COMPARE, SELECT };
+enum class RowKind : uint8_t { FLOAT, ARITH, INT, COMPARE, SELECT, FILL };
 
 // Where a kernel finds its operands; UNARY has x at kSlotA.
 enum PointwiseSlot : uint8_t { kSlotG, kSlotA, kSlotB, kSlotC, kSlotY, kSlots };
+
+// The slot of a row's bool operand, or kSlots.
+constexpr PointwiseSlot condition_slot(RowKind kind) {
+  return kind == RowKind::SELECT ? kSlotA : kind == RowKind::FILL ? kSlotB : kSlots;
+}
 
 enum RowId : int {
 #define ROW(kind, name, n, a, b, c, p, q, r, value, d0, d1, d2) kRow_##name,
@@ -82,22 +87,24 @@ inline constexpr PointwiseRow kPointwiseRows[] = {
 #include <tarn/core/ops/pointwise.def>
 };
 
-// The texts over operands of type X and numbers of type P; A is X, or what a bool is among X for SELECT rows.
+// The texts over operands of type X and numbers of type P; A and B are X, or what a bool is
+// among X where that operand is one.
 // Members carry the names that the texts use.
-template <int Row, class X, class A, class P>
+template <int Row, class X, class A, class B, class P>
 struct RowText;
 
 #define ROW(kind, name, n, a, b, c, p, q, r, value, d0, d1, d2)       \
-  template <class X, class A, class P>                                \
-  struct RowText<kRow_##name, X, A, P> {                              \
-    X g;                                                              \
-    A a;                                                              \
-    X b, c, y;                                                        \
-    P p, q, r;                                                        \
-    [[gnu::always_inline]] auto value_text() const { return value; }  \
-    [[gnu::always_inline]] X gradient_text0() const { return X(d0); } \
-    [[gnu::always_inline]] X gradient_text1() const { return X(d1); } \
-    [[gnu::always_inline]] X gradient_text2() const { return X(d2); } \
+  template <class X, class A, class B, class P>                        \
+  struct RowText<kRow_##name, X, A, B, P> {                            \
+    X g;                                                               \
+    A a;                                                               \
+    B b;                                                               \
+    X c, y;                                                            \
+    P p, q, r;                                                         \
+    [[gnu::always_inline]] auto value_text() const { return value; }   \
+    [[gnu::always_inline]] X gradient_text0() const { return X(d0); }  \
+    [[gnu::always_inline]] X gradient_text1() const { return X(d1); }  \
+    [[gnu::always_inline]] X gradient_text2() const { return X(d2); }  \
   };
 #include <tarn/core/ops/pointwise.def>
 
