@@ -1,7 +1,10 @@
 #include <tarn/core/tensor_impl.h>
 
+#include <new>
+
 #include <tarn/core/allocator.h>
 #include <tarn/core/hooks.h>
+#include <tarn/core/pool.h>
 
 namespace tarn::inline v1 {
 
@@ -17,13 +20,13 @@ struct Block : TensorImpl {
 
 void leave(Block* block) noexcept {
   if (block->alive.load(std::memory_order_acquire) == 1 || block->alive.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    ::operator delete(block, sizeof(Block));
+    pool_deallocate(block, sizeof(Block));
 }
 
 void free_cpu_memory(void* data, size_t bytes, void*) { deallocate(data, bytes); }
 
 TensorImpl* new_block(ScalarType dtype, Device device) {
-  Block* block = new (::operator new(sizeof(Block))) Block;
+  Block* block = new (pool_allocate(sizeof(Block))) Block;
   block->flags = kEmbeddedStorage;
   block->dtype = dtype;
   block->own.block = block;
@@ -57,7 +60,8 @@ void destroy(TensorImpl* impl) noexcept {
   if (impl->view) autograd_hooks.release_view(std::exchange(impl->view, nullptr));
   StorageImpl* storage = std::exchange(impl->storage, nullptr);
   if (!impl->has(kEmbeddedStorage)) {
-    delete impl;
+    impl->~TensorImpl();
+    pool_deallocate(impl, sizeof(TensorImpl));
   } else {
     Block* block = static_cast<Block*>(impl);
     block->sizes = Dims();
@@ -102,7 +106,7 @@ Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Dev
 
 Tensor make_alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const TensorImpl& from = base.get();
-  TensorImpl* impl = new TensorImpl;
+  TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
   impl->dtype = from.dtype;
   impl->storage = from.storage;
   retain(from.storage);
