@@ -55,9 +55,7 @@ class ArrayRef {
     return true;
   }
   friend bool operator==(ArrayRef a, ArrayRef b) { return a.equals(b); }
-  friend void append(std::string& out, ArrayRef values)
-    requires std::is_same_v<T, int64_t>
-  {
+  friend void append(std::string& out, ArrayRef values) requires std::is_same_v<T, int64_t> {
     detail::append_list(out, values.data_, values.size_);
   }
 
@@ -68,6 +66,5 @@ class ArrayRef {
 
 using IntArrayRef = ArrayRef<int64_t>;
 using IntList = ArrayRef<int64_t>;
-
 
 }  // namespace tarn::inline v1

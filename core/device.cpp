@@ -10,7 +10,8 @@ Device::Device(const std::string& text) {
   type_ = type == "cpu" ? kCPU : type == "cuda" ? kCUDA : kMeta;
   if (colon == std::string::npos) return;
   std::string index = text.substr(colon + 1);
-  bool digits = !index.empty() && index.size() <= 2 && index.find_first_not_of("0123456789") == std::string::npos;
+  bool digits =
+      !index.empty() && index.size() <= 2 && index.find_first_not_of("0123456789") == std::string::npos;
   check(digits, "Device: bad index in '", text, "'; use cpu, cuda or cuda:N");
   index_ = DeviceIndex(std::stoi(index));
 }

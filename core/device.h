@@ -36,5 +36,4 @@ struct Device {
   }
 };
 
-
 }  // namespace tarn::inline v1

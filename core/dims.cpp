@@ -56,8 +56,8 @@ Dims contiguous_strides(IntArrayRef sizes) {
 
 int wrap_dim(int64_t dim, int64_t rank, const char* op) {
   int64_t span = rank == 0 ? 1 : rank;
-  check(dim >= -span && dim < span, op, ": dim ", dim, " is outside of a tensor of rank ", rank, "; use ", -span,
-        " to ", span - 1);
+  check(dim >= -span && dim < span, op, ": dim ", dim, " is outside of a tensor of rank ", rank, "; use ",
+        -span, " to ", span - 1);
   return int(dim < 0 ? dim + span : dim);
 }
 
@@ -67,12 +67,11 @@ Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* op) {
   for (int i = 1; i <= rank; ++i) {
     int64_t x = i <= int(a.size()) ? a[a.size() - i] : 1;
     int64_t y = i <= int(b.size()) ? b[b.size() - i] : 1;
-    check(x == y || x == 1 || y == 1, op, ": shapes ", a, " and ", b, " do not broadcast: dim ", rank - i, " is ", x,
-          " and ", y);
+    check(x == y || x == 1 || y == 1, op, ": shapes ", a, " and ", b, " do not broadcast: dim ", rank - i,
+          " is ", x, " and ", y);
     out[rank - i] = x == 1 ? y : x;
   }
   return out;
 }
-
 
 }  // namespace tarn::inline v1

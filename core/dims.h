@@ -49,7 +49,9 @@ class Dims {
     return a.size_ == b.size_ && std::memcmp(a.data(), b.data(), a.size_ * sizeof(int64_t)) == 0;
   }
 
-  friend void append(std::string& out, const Dims& dims) { detail::append_list(out, dims.data(), dims.size_); }
+  friend void append(std::string& out, const Dims& dims) {
+    detail::append_list(out, dims.data(), dims.size_);
+  }
 
   // Keeps the first values, zero-fills new ones.
   TARN_API void resize(int rank);
@@ -91,7 +93,8 @@ class Dims {
   };
 };
 
-// The number of elements of a tensor of these sizes; an Error naming `op` if it overflows or a size is negative.
+// The number of elements of a tensor of these sizes; an Error naming `op` if it overflows or a size is
+// negative.
 TARN_API int64_t numel_of(IntArrayRef sizes, const char* op);
 
 // Row-major strides; sizes of 0 count as 1, as in PyTorch.
@@ -102,6 +105,5 @@ TARN_API int wrap_dim(int64_t dim, int64_t rank, const char* op);
 
 // The shape that both broadcast to; an Error naming `op` if they do not.
 TARN_API Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* op);
-
 
 }  // namespace tarn::inline v1

@@ -18,8 +18,8 @@ void check_devices(const Args& a) {
       first = &t;
       continue;
     }
-    check(first->device() == t.device(), a.op.name, ": tensors are on different devices: ", first->device(), " and ",
-          t.device(), "; move them with to()");
+    check(first->device() == t.device(), a.op.name, ": tensors are on different devices: ", first->device(),
+          " and ", t.device(), "; move them with to()");
   }
 }
 
@@ -60,8 +60,9 @@ void run(const Args& a, Tensor* out) {
 // Writing through a tensor whose elements share memory would be order-dependent.
 void check_no_internal_overlap(const char* op, const Tensor& t) {
   for (int i = 0; i < t.dim(); ++i)
-    check(t.strides()[i] != 0 || t.sizes()[i] <= 1, op, ": cannot write in place to a tensor of sizes ", t.sizes(),
-          " and strides ", t.strides(), ", where several elements share one place; call clone() first");
+    check(t.strides()[i] != 0 || t.sizes()[i] <= 1, op, ": cannot write in place to a tensor of sizes ",
+          t.sizes(), " and strides ", t.strides(),
+          ", where several elements share one place; call clone() first");
 }
 
 struct Range {
@@ -75,7 +76,8 @@ Range memory_range(const Tensor& t) {
     int64_t reach = (t.sizes()[i] - 1) * t.strides()[i];
     (reach < 0 ? low : high) += reach;
   }
-  const char* first = static_cast<const char*>(t.get().storage->data) + t.storage_offset() * int64_t(t.element_size());
+  const char* first =
+      static_cast<const char*>(t.get().storage->data) + t.storage_offset() * int64_t(t.element_size());
   return {first + low * int64_t(t.element_size()), first + (high + 1) * int64_t(t.element_size())};
 }
 
@@ -86,11 +88,13 @@ void check_no_partial_overlap(const Args& a) {
   for (int i = 1; i < a.count(); ++i) {
     const Tensor& t = a[i];
     if (!t.defined() || t.numel() == 0 || t.get().storage != self.get().storage) continue;
-    bool same = t.storage_offset() == self.storage_offset() && t.sizes() == self.sizes() && t.strides() == self.strides();
+    bool same = t.storage_offset() == self.storage_offset() && t.sizes() == self.sizes() &&
+                t.strides() == self.strides();
     if (same && t.dtype() == self.dtype()) continue;
     Range x = memory_range(self), y = memory_range(t);
-    check(x.end <= y.begin || y.end <= x.begin, a.op.name, ": the tensor written in place shares a part of its memory ",
-          "with input ", i, "; call clone() on one of them first");
+    check(x.end <= y.begin || y.end <= x.begin, a.op.name,
+          ": the tensor written in place shares a part of its memory ", "with input ", i,
+          "; call clone() on one of them first");
   }
 }
 

@@ -6,31 +6,58 @@ namespace tarn::inline v1 {
 
 size_t element_size(ScalarType dtype) {
   switch (dtype) {
-    case kByte: case kChar: case kBool: return 1;
-    case kShort: case kHalf: case kBFloat16: return 2;
-    case kInt: case kFloat: return 4;
-    case kLong: case kDouble: case ScalarType::ComplexFloat: return 8;
-    case ScalarType::ComplexDouble: return 16;
-    default: fail("element_size: no such dtype: ", to_string(dtype));
+    case kByte:
+    case kChar:
+    case kBool:
+      return 1;
+    case kShort:
+    case kHalf:
+    case kBFloat16:
+      return 2;
+    case kInt:
+    case kFloat:
+      return 4;
+    case kLong:
+    case kDouble:
+    case ScalarType::ComplexFloat:
+      return 8;
+    case ScalarType::ComplexDouble:
+      return 16;
+    default:
+      fail("element_size: no such dtype: ", to_string(dtype));
   }
 }
 
 const char* to_string(ScalarType dtype) {
   switch (dtype) {
-    case kByte: return "Byte";
-    case kChar: return "Char";
-    case kShort: return "Short";
-    case kInt: return "Int";
-    case kLong: return "Long";
-    case kHalf: return "Half";
-    case kFloat: return "Float";
-    case kDouble: return "Double";
-    case ScalarType::ComplexHalf: return "ComplexHalf";
-    case ScalarType::ComplexFloat: return "ComplexFloat";
-    case ScalarType::ComplexDouble: return "ComplexDouble";
-    case kBool: return "Bool";
-    case kBFloat16: return "BFloat16";
-    default: return "Undefined";
+    case kByte:
+      return "Byte";
+    case kChar:
+      return "Char";
+    case kShort:
+      return "Short";
+    case kInt:
+      return "Int";
+    case kLong:
+      return "Long";
+    case kHalf:
+      return "Half";
+    case kFloat:
+      return "Float";
+    case kDouble:
+      return "Double";
+    case ScalarType::ComplexHalf:
+      return "ComplexHalf";
+    case ScalarType::ComplexFloat:
+      return "ComplexFloat";
+    case ScalarType::ComplexDouble:
+      return "ComplexDouble";
+    case kBool:
+      return "Bool";
+    case kBFloat16:
+      return "BFloat16";
+    default:
+      return "Undefined";
   }
 }
 

@@ -1,5 +1,5 @@
-// Errors. The user's mistakes throw tarn::Error with the op, what is wrong, the values, and where there is one obvious
-// repair, the repair: `conv2d: input has 3 channels, weight [8, 4, 3, 3] expects 4`.
+// Errors. The user's mistakes throw tarn::Error with the op, what is wrong, the values, and where there is
+// one obvious repair, the repair: `conv2d: input has 3 channels, weight [8, 4, 3, 3] expects 4`.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,9 @@ inline void append(std::string& out, float value) { append(out, double(value)); 
 inline void append(std::string& out, int value) { append(out, static_cast<long long>(value)); }
 inline void append(std::string& out, long value) { append(out, static_cast<long long>(value)); }
 inline void append(std::string& out, unsigned value) { append(out, static_cast<unsigned long long>(value)); }
-inline void append(std::string& out, unsigned long value) { append(out, static_cast<unsigned long long>(value)); }
+inline void append(std::string& out, unsigned long value) {
+  append(out, static_cast<unsigned long long>(value));
+}
 TARN_API void append(std::string& out, ScalarType dtype);
 // [2, 3], the way shapes stand in every message.
 TARN_API void append_list(std::string& out, const int64_t* values, size_t count);

@@ -1,4 +1,5 @@
-// Half (IEEE binary16) and BFloat16: storage types. They convert to float and back; arithmetic happens in float.
+// Half (IEEE binary16) and BFloat16: storage types. They convert to float and back; arithmetic happens in
+// float.
 #pragma once
 
 #include <bit>

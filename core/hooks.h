@@ -1,5 +1,5 @@
-// What core asks of autograd. core declares the table, autograd/hooks.cpp defines it; neither includes the other's
-// insides, and the linker binds them, so there is nothing to register at start-up.
+// What core asks of autograd. core declares the table, autograd/hooks.cpp defines it; neither includes the
+// other's insides, and the linker binds them, so there is nothing to register at start-up.
 #pragma once
 
 #include <tarn/core/op.h>
@@ -7,15 +7,18 @@
 namespace tarn::inline v1::detail {
 
 struct AutogradHooks {
-  // After a non-view op ran with grad mode on and an input that requires grad: makes the node, sets outputs' history.
+  // After a non-view op ran with grad mode on and an input that requires grad: makes the node, sets outputs'
+  // history.
   void (*record)(const Args& a, Tensor* out);
-  // After a View op made out from a[0] (any mode but inference): links the view to its base, records if needed.
+  // After a View op made out from a[0] (any mode but inference): links the view to its base, records if
+  // needed.
   void (*record_view)(const Args& a, Tensor& out);
-  // Before an in-place op on self == a[0]. Throws where the write is refused (a leaf that requires grad, ...). Returns the
-  // unfinished node if the result needs history (saved inputs already taken; self's old value cloned if it is saved),
-  // else null.
+  // Before an in-place op on self == a[0]. Throws where the write is refused (a leaf that requires grad,
+  // ...). Returns the unfinished node if the result needs history (saved inputs already taken; self's old
+  // value cloned if it is saved), else null.
   autograd::Node* (*begin_inplace)(const Args& a, const Tensor& self);
-  // After the write and the version bump: makes `node` the history of self (and of its base, if self is a view).
+  // After the write and the version bump: makes `node` the history of self (and of its base, if self is a
+  // view).
   void (*end_inplace)(autograd::Node* node, const Tensor& self);
   // Throws away the node of begin_inplace after the kernel threw.
   void (*abandon)(autograd::Node* node);

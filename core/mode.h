@@ -37,7 +37,8 @@ struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
 
-// As NoGradGuard, and tensors made in the scope can never take part in recording later; that saves their bookkeeping.
+// As NoGradGuard, and tensors made in the scope can never take part in recording later; that saves their
+// bookkeeping.
 class InferenceMode {
  public:
   explicit InferenceMode(bool on = true) : before_(detail::mode) {

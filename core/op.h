@@ -1,8 +1,8 @@
-// Op: one operator as one struct, written in one file (design: core/ops/<name>.cpp holds shape rule, kernel, gradient,
-// Op, public function, in this order). dispatch() is the only caller of its functions.
+// Op: one operator as one struct, written in one file (design: core/ops/<name>.cpp holds shape rule, kernel,
+// gradient, Op, public function, in this order). dispatch() is the only caller of its functions.
 //
-//   void infer(const Args& a, Spec* out)    sizes, dtype and device of each output; checks the user's arguments, once
-//   void cpu(const Args& a, Tensor* out)    computes into outputs that dispatch() allocated
+//   void infer(const Args& a, Spec* out)    sizes, dtype and device of each output; checks the user's
+//   arguments, once void cpu(const Args& a, Tensor* out)    computes into outputs that dispatch() allocated
 //   void grad(GradArgs& g)                  gradients of the inputs, written with public ops
 #pragma once
 
@@ -38,8 +38,9 @@ struct Attrs {
   Attrs() = default;
   template <class A>
   Attrs(const A& a) : data(&a), size(sizeof(A)) {
-    static_assert(std::is_trivially_copyable_v<A> && std::has_unique_object_representations_v<A>,
-                  "attributes must be plain int64_t fields; floats that do not decide shape or kernel are scalars");
+    static_assert(
+        std::is_trivially_copyable_v<A> && std::has_unique_object_representations_v<A>,
+        "attributes must be plain int64_t fields; floats that do not decide shape or kernel are scalars");
   }
 };
 
@@ -78,11 +79,12 @@ constexpr Saves save_input(int i) { return 1u << i; }
 constexpr Saves save_output(int i = 0) { return 1u << (24 + i); }
 inline constexpr Saves kSaveAllInputs = 1u << 23;
 
-// What a gradient function sees. It sets a gradient for each input that needs one; it may return any shape that
-// broadcasting made (autograd sums it back) and any floating dtype (autograd casts it back).
+// What a gradient function sees. It sets a gradient for each input that needs one; it may return any shape
+// that broadcasting made (autograd sums it back) and any floating dtype (autograd casts it back).
 class TARN_API GradArgs {
  public:
-  // The gradient of an output; always defined for an op with one output, else undefined where it was not used.
+  // The gradient of an output; always defined for an op with one output, else undefined where it was not
+  // used.
   const Tensor& grad(int i = 0) const { return grads[i]; }
   const Tensor& input(int i) const {
     ensure(saved_inputs[i].defined(), name, ": input ", i, " was not saved");
@@ -126,8 +128,8 @@ struct Op {
   void (*cpu)(const Args& a, Tensor* out) = nullptr;
   void (*grad)(GradArgs& g) = nullptr;  // null: not differentiable
   Saves saves = 0;
-  // If not null: what the gradients of just these inputs (bit i: input i needs one) read. Keeps x out of memory when
-  // only the weight is trained.
+  // If not null: what the gradients of just these inputs (bit i: input i needs one) read. Keeps x out of
+  // memory when only the weight is trained.
   Saves (*saves_for)(uint32_t needs) = nullptr;
   uint8_t outputs = 1;
   uint8_t differentiable = 0xff;  // bit i: output i takes part in autograd

@@ -20,15 +20,25 @@ class TensorOptions {
   TensorOptions(DeviceType type) : device_(type) {}
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
 
-  [[nodiscard]] TensorOptions dtype(std::optional<ScalarType> t) const { return with(&TensorOptions::dtype_, t); }
-  [[nodiscard]] TensorOptions device(std::optional<Device> d) const { return with(&TensorOptions::device_, d); }
+  [[nodiscard]] TensorOptions dtype(std::optional<ScalarType> t) const {
+    return with(&TensorOptions::dtype_, t);
+  }
+  [[nodiscard]] TensorOptions device(std::optional<Device> d) const {
+    return with(&TensorOptions::device_, d);
+  }
   [[nodiscard]] TensorOptions device(DeviceType type, DeviceIndex index = -1) const {
     return device(Device(type, index));
   }
-  [[nodiscard]] TensorOptions requires_grad(bool on = true) const { return with(&TensorOptions::requires_grad_, on); }
-  [[nodiscard]] TensorOptions memory_format(MemoryFormat f) const { return with(&TensorOptions::memory_format_, f); }
+  [[nodiscard]] TensorOptions requires_grad(bool on = true) const {
+    return with(&TensorOptions::requires_grad_, on);
+  }
+  [[nodiscard]] TensorOptions memory_format(MemoryFormat f) const {
+    return with(&TensorOptions::memory_format_, f);
+  }
   [[nodiscard]] TensorOptions layout(Layout) const { return *this; }
-  [[nodiscard]] TensorOptions pinned_memory(bool on = true) const { return with(&TensorOptions::pinned_memory_, on); }
+  [[nodiscard]] TensorOptions pinned_memory(bool on = true) const {
+    return with(&TensorOptions::pinned_memory_, on);
+  }
 
   ScalarType dtype() const { return dtype_.value_or(get_default_dtype()); }
   Device device() const { return device_.value_or(Device()); }

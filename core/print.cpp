@@ -22,9 +22,15 @@ std::string number(const Format& f, double value) {
   char text[64];
   value /= f.scale;
   switch (f.style) {
-    case Format::General: std::snprintf(text, sizeof text, "%*g", f.width, value); break;
-    case Format::Fixed: std::snprintf(text, sizeof text, "%*.4f", f.width, value); break;
-    case Format::Scientific: std::snprintf(text, sizeof text, "%*.4e", f.width, value); break;
+    case Format::General:
+      std::snprintf(text, sizeof text, "%*g", f.width, value);
+      break;
+    case Format::Fixed:
+      std::snprintf(text, sizeof text, "%*.4f", f.width, value);
+      break;
+    case Format::Scientific:
+      std::snprintf(text, sizeof text, "%*.4e", f.width, value);
+      break;
   }
   return text;
 }
@@ -107,7 +113,8 @@ void append_matrices(std::string& out, const Tensor& t, int line_size) {
 void append_vector(std::string& out, const Tensor& v) {
   Format f = choose_format(v);
   if (f.scale != 1) out += scale_line(f);
-  for (int64_t i = 0; i < v.numel(); ++i) out += number(f, static_cast<const double*>(v.data_ptr())[i]) + '\n';
+  for (int64_t i = 0; i < v.numel(); ++i)
+    out += number(f, static_cast<const double*>(v.data_ptr())[i]) + '\n';
 }
 
 }  // namespace
@@ -122,9 +129,12 @@ std::string to_string(const Tensor& t, int line_size) {
     std::snprintf(text, sizeof text, "%g\n", *static_cast<const double*>(values.data_ptr()));
     out = text;
   } else if (t.numel() > 0) {
-    if (t.dim() == 1) append_vector(out, values);
-    else if (t.dim() == 2) append_matrix(out, values, line_size, 0);
-    else append_matrices(out, values, line_size);
+    if (t.dim() == 1)
+      append_vector(out, values);
+    else if (t.dim() == 2)
+      append_matrix(out, values, line_size, 0);
+    else
+      append_matrices(out, values, line_size);
   }
   out += "[ " + t.toString() + "{";
   for (int d = 0; d < t.dim(); ++d) out += (d ? "," : "") + std::to_string(t.sizes()[d]);

@@ -11,7 +11,7 @@ class Scalar {
  public:
   constexpr Scalar() : Scalar(int64_t(0)) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr Scalar(T value) {
     if constexpr (std::is_same_v<T, bool>) {
       kind_ = Kind::Bool;
@@ -31,15 +31,17 @@ class Scalar {
   constexpr bool is_integral() const { return kind_ == Kind::Integer; }
   constexpr bool is_bool() const { return kind_ == Kind::Bool; }
   // Double, Long or Bool: the category that takes part in type promotion.
-  constexpr ScalarType type() const {
-    return is_floating() ? kDouble : is_bool() ? kBool : kLong;
-  }
+  constexpr ScalarType type() const { return is_floating() ? kDouble : is_bool() ? kBool : kLong; }
   template <class T>
   T to() const {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(float(is_floating() ? d_ : i_));
-    else if constexpr (std::is_same_v<T, bool>) return is_floating() ? d_ != 0 : i_ != 0;
-    else if constexpr (std::is_integral_v<T>) return is_floating() ? T(int64_t(d_)) : T(i_);
-    else return is_floating() ? T(d_) : T(i_);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return T(float(is_floating() ? d_ : i_));
+    else if constexpr (std::is_same_v<T, bool>)
+      return is_floating() ? d_ != 0 : i_ != 0;
+    else if constexpr (std::is_integral_v<T>)
+      return is_floating() ? T(int64_t(d_)) : T(i_);
+    else
+      return is_floating() ? T(d_) : T(i_);
   }
   double to_double() const { return to<double>(); }
   int64_t to_int64() const { return to<int64_t>(); }
@@ -47,8 +49,10 @@ class Scalar {
   int64_t toLong() const { return to<int64_t>(); }
   Scalar operator-() const { return is_floating() ? Scalar(-d_) : Scalar(int64_t(0 - uint64_t(i_))); }
   friend void append(std::string& out, const Scalar& s) {
-    if (s.is_floating()) detail::append(out, s.to_double());
-    else detail::append(out, static_cast<long long>(s.to_int64()));
+    if (s.is_floating())
+      detail::append(out, s.to_double());
+    else
+      detail::append(out, static_cast<long long>(s.to_int64()));
   }
 
  private:
@@ -59,6 +63,5 @@ class Scalar {
     int64_t i_;
   };
 };
-
 
 }  // namespace tarn::inline v1

@@ -29,7 +29,8 @@ void* Tensor::data_ptr() const {
 
 Scalar Tensor::item() const {
   check(numel() == 1, "item: a tensor of one element is needed, got sizes ", sizes());
-  return detail::visit(dtype(), "item", [&]<class T>(detail::Type<T>) { return Scalar(*static_cast<T*>(data_ptr())); });
+  return detail::visit(dtype(), "item",
+                       [&]<class T>(detail::Type<T>) { return Scalar(*static_cast<T*>(data_ptr())); });
 }
 
 Tensor Tensor::data() const {
@@ -68,16 +69,23 @@ Tensor Tensor::select(int64_t dim, int64_t index) const { return tarn::select(*t
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
   return tarn::narrow(*this, dim, start, length);
 }
-Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
+Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                     int64_t step) const {
   return tarn::slice(*this, dim, start, end, step);
 }
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   return tarn::diagonal(*this, offset, dim1, dim2);
 }
-Tensor Tensor::unfold(int64_t dim, int64_t size, int64_t step) const { return tarn::unfold(*this, dim, size, step); }
+Tensor Tensor::unfold(int64_t dim, int64_t size, int64_t step) const {
+  return tarn::unfold(*this, dim, size, step);
+}
 std::vector<Tensor> Tensor::split(int64_t size, int64_t dim) const { return tarn::split(*this, size, dim); }
-std::vector<Tensor> Tensor::split(IntArrayRef sizes, int64_t dim) const { return tarn::split(*this, sizes, dim); }
-std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const { return tarn::chunk(*this, chunks, dim); }
+std::vector<Tensor> Tensor::split(IntArrayRef sizes, int64_t dim) const {
+  return tarn::split(*this, sizes, dim);
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
+  return tarn::chunk(*this, chunks, dim);
+}
 std::vector<Tensor> Tensor::unbind(int64_t dim) const { return tarn::unbind(*this, dim); }
 Tensor Tensor::detach() const { return tarn::detach(*this); }
 Tensor Tensor::alias() const { return tarn::alias(*this); }

@@ -1,5 +1,6 @@
-// Tensor: a handle to an n-dimensional array with libtorch's semantics. Copying a Tensor copies the handle; views alias
-// their base; methods that end in `_` write in place. A default Tensor is undefined: any use but defined() is an Error.
+// Tensor: a handle to an n-dimensional array with libtorch's semantics. Copying a Tensor copies the handle;
+// views alias their base; methods that end in `_` write in place. A default Tensor is undefined: any use but
+// defined() is an Error.
 //
 // Thread rule: any number of threads may read one tensor; a write needs the tensor to itself.
 #pragma once
@@ -128,7 +129,8 @@ class TARN_API Tensor {
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset = {}) const;
   Tensor select(int64_t dim, int64_t index) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
-  Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1) const;
+  Tensor slice(int64_t dim, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
+               int64_t step = 1) const;
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
   Tensor unfold(int64_t dim, int64_t size, int64_t step) const;
   std::vector<Tensor> split(int64_t size, int64_t dim = 0) const;
@@ -226,7 +228,8 @@ class TARN_API Tensor {
   Tensor& mutable_grad() const;
   const Tensor& grad() const;
   void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
-  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false) const;
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {},
+                bool create_graph = false) const;
   void retain_grad() const;
   bool retains_grad() const;
   autograd::Node* grad_fn() const;
@@ -235,8 +238,8 @@ class TARN_API Tensor {
   bool is_view() const { return get().view != nullptr; }
   Tensor _base() const;
   bool is_inference() const { return get().has(detail::kInferenceTensor); }
-  // Calls hook(grad) when this tensor's gradient is computed; a returned tensor replaces it. Returns the hook's index for
-  // remove_hook.
+  // Calls hook(grad) when this tensor's gradient is computed; a returned tensor replaces it. Returns the
+  // hook's index for remove_hook.
   template <class Hook>
   unsigned register_hook(Hook&& hook) const;
   void remove_hook(unsigned index) const;
@@ -262,8 +265,8 @@ inline Tensor make_tensor(IntArrayRef sizes, ScalarType dtype, Device device = {
 // Another tensor on `base`'s storage; knows nothing of autograd.
 TARN_API Tensor make_alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 // A tensor over memory of the caller; `deleter(data, bytes, context)` runs when the last alias dies.
-TARN_API Tensor make_foreign(void* data, IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device,
-                             StorageDeleter deleter, void* context);
+TARN_API Tensor make_foreign(void* data, IntArrayRef sizes, IntArrayRef strides, ScalarType dtype,
+                             Device device, StorageDeleter deleter, void* context);
 // A 0-dim tensor of a C++ number, which yields to other dtypes of its category in type promotion.
 TARN_API Tensor wrapped_scalar(const Scalar& value);
 }  // namespace detail

@@ -19,7 +19,8 @@ struct Block : TensorImpl {
 };
 
 void leave(Block* block) noexcept {
-  if (block->alive.load(std::memory_order_acquire) == 1 || block->alive.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (block->alive.load(std::memory_order_acquire) == 1 ||
+      block->alive.fetch_sub(1, std::memory_order_acq_rel) == 1)
     pool_deallocate(block, sizeof(Block));
 }
 
@@ -73,8 +74,10 @@ void destroy(TensorImpl* impl) noexcept {
 
 void destroy(StorageImpl* storage) noexcept {
   if (storage->deleter) storage->deleter(storage->data, storage->bytes, storage->context);
-  if (storage->block) leave(static_cast<Block*>(storage->block));
-  else delete storage;
+  if (storage->block)
+    leave(static_cast<Block*>(storage->block));
+  else
+    delete storage;
 }
 
 void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {

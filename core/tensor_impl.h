@@ -1,6 +1,7 @@
 // What a Tensor handle points to: geometry, a storage, and what autograd hangs on to it.
-// A tensor that owns fresh memory is one block: TensorImpl and StorageImpl together. Views have an impl of their own and
-// share the storage. Both count their references atomically; the rest is plain data, written before it is shared.
+// A tensor that owns fresh memory is one block: TensorImpl and StorageImpl together. Views have an impl of
+// their own and share the storage. Both count their references atomically; the rest is plain data, written
+// before it is shared.
 #pragma once
 
 #include <atomic>
@@ -30,15 +31,15 @@ struct StorageImpl {
 };
 
 enum TensorFlag : uint16_t {
-  kRequiresGrad = 1,        // a leaf that wants a gradient, or a result that has a grad_fn
-  kWrappedNumber = 2,       // a 0-dim tensor made from a C++ number: yields in type promotion
-  kInferenceTensor = 4,     // made under InferenceMode
-  kIgnoreVersion = 8,       // x.data(): writes do not count
-  kContiguousFlag = 16,     // row-major dense
-  kChannelsLastFlag = 32,   // 4-d, dense, C innermost
-  kEmbeddedStorage = 64,    // block holds a StorageImpl too
-  kMultiOutputView = 128,   // a view made by split, chunk, unbind: in-place writes under grad are refused
-  kNoGradView = 256,        // a view made under NoGradGuard: in-place writes under grad are refused
+  kRequiresGrad = 1,       // a leaf that wants a gradient, or a result that has a grad_fn
+  kWrappedNumber = 2,      // a 0-dim tensor made from a C++ number: yields in type promotion
+  kInferenceTensor = 4,    // made under InferenceMode
+  kIgnoreVersion = 8,      // x.data(): writes do not count
+  kContiguousFlag = 16,    // row-major dense
+  kChannelsLastFlag = 32,  // 4-d, dense, C innermost
+  kEmbeddedStorage = 64,   // block holds a StorageImpl too
+  kMultiOutputView = 128,  // a view made by split, chunk, unbind: in-place writes under grad are refused
+  kNoGradView = 256,       // a view made under NoGradGuard: in-place writes under grad are refused
   kParameter = 512,
 };
 

@@ -13,12 +13,16 @@ template <class To, class From>
 To convert(From value) {
   constexpr bool small_from = std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>;
   constexpr bool small_to = std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>;
-  if constexpr (small_from && !std::is_same_v<To, From>) return convert<To, float>(float(value));
-  else if constexpr (std::is_same_v<To, bool>) return value != From(0);
-  else if constexpr (small_to && !small_from) return To(float(value));
+  if constexpr (small_from && !std::is_same_v<To, From>)
+    return convert<To, float>(float(value));
+  else if constexpr (std::is_same_v<To, bool>)
+    return value != From(0);
+  else if constexpr (small_to && !small_from)
+    return To(float(value));
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 8)
     return To(int64_t(value));  // by way of int64, as PyTorch on the CPU
-  else return To(value);
+  else
+    return To(value);
 }
 
 template <class To, class From>
@@ -35,8 +39,10 @@ void convert_row(To* dst, int64_t dst_step, const From* src, int64_t src_step, i
 
 template <class T>
 void copy_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n) {
-  if (dst_step == 1 && src_step == 1) std::memcpy(dst, src, n * sizeof(T));
-  else convert_row<T, T>(dst, dst_step, src, src_step, n);
+  if (dst_step == 1 && src_step == 1)
+    std::memcpy(dst, src, n * sizeof(T));
+  else
+    convert_row<T, T>(dst, dst_step, src, src_step, n);
 }
 
 // A transpose inside: dst runs along dim 0, src along dim 1. Square blocks keep both in cache.
@@ -55,15 +61,16 @@ void copy_transposed(T* dst, const T* src, const StridedLoop<2>& loop, int64_t b
   }
 }
 
-int64_t rows_per_thread(const StridedLoop<2>& loop) { return std::max<int64_t>(1, kGrain / loop.row_length()); }
+int64_t rows_per_thread(const StridedLoop<2>& loop) {
+  return std::max<int64_t>(1, kGrain / loop.row_length());
+}
 
 template <class T>
 void copy_same_type(T* dst, const T* src, const StridedLoop<2>& loop) {
   if (loop.rank() == 1) {
     int64_t ds = loop.stride(0, 0), ss = loop.stride(1, 0);
-    parallel_for(0, loop.row_length(), kGrain, [&](int64_t b, int64_t e) {
-      copy_row(dst + b * ds, ds, src + b * ss, ss, e - b);
-    });
+    parallel_for(0, loop.row_length(), kGrain,
+                 [&](int64_t b, int64_t e) { copy_row(dst + b * ds, ds, src + b * ss, ss, e - b); });
     return;
   }
   bool transposed = loop.rank() == 2 && loop.stride(0, 0) == 1 && loop.stride(1, 1) == 1;
@@ -79,9 +86,8 @@ template <class To, class From>
 void copy_converted(To* dst, const From* src, const StridedLoop<2>& loop) {
   if (loop.rank() == 1) {
     int64_t ds = loop.stride(0, 0), ss = loop.stride(1, 0);
-    parallel_for(0, loop.row_length(), kGrain, [&](int64_t b, int64_t e) {
-      convert_row(dst + b * ds, ds, src + b * ss, ss, e - b);
-    });
+    parallel_for(0, loop.row_length(), kGrain,
+                 [&](int64_t b, int64_t e) { convert_row(dst + b * ds, ds, src + b * ss, ss, e - b); });
     return;
   }
   parallel_for(0, loop.rows(), rows_per_thread(loop), [&](int64_t b, int64_t e) {

@@ -1,5 +1,6 @@
-// StridedLoop: walks N operands of one shape whose strides differ, row by row. Dims of size 1 are dropped, dims that all
-// operands step through like one are merged, and the innermost dim is the one where the first operand moves least.
+// StridedLoop: walks N operands of one shape whose strides differ, row by row. Dims of size 1 are dropped,
+// dims that all operands step through like one are merged, and the innermost dim is the one where the first
+// operand moves least.
 #pragma once
 
 #include <algorithm>

@@ -12,18 +12,22 @@ namespace detail {
 namespace {
 
 // Attributes: dim, then each input's size along it.
-IntArrayRef words(const Args& a) { return {static_cast<const int64_t*>(a.attributes.data), a.attributes.size / 8}; }
+IntArrayRef words(const Args& a) {
+  return {static_cast<const int64_t*>(a.attributes.data), a.attributes.size / 8};
+}
 
 void cat_infer(const Args& a, Spec* out) {
   infer_like_first(a, out);
   int dim = int(words(a)[0]);
   bool channels_last = true;
-  for (int i = 0; i < a.count(); ++i) channels_last &= a[i].suggest_memory_format() == MemoryFormat::ChannelsLast;
+  for (int i = 0; i < a.count(); ++i)
+    channels_last &= a[i].suggest_memory_format() == MemoryFormat::ChannelsLast;
   for (int i = 1; i < a.count(); ++i) {
-    check(a[i].dim() == a[0].dim(), "cat: tensors must have one rank, got sizes ", a[0].sizes(), " and ", a[i].sizes());
+    check(a[i].dim() == a[0].dim(), "cat: tensors must have one rank, got sizes ", a[0].sizes(), " and ",
+          a[i].sizes());
     for (int d = 0; d < a[0].dim(); ++d)
-      check(d == dim || a[i].sizes()[d] == a[0].sizes()[d], "cat: sizes must agree but for dim ", dim, ", got ", a[0].sizes(),
-            " and ", a[i].sizes());
+      check(d == dim || a[i].sizes()[d] == a[0].sizes()[d], "cat: sizes must agree but for dim ", dim,
+            ", got ", a[0].sizes(), " and ", a[i].sizes());
     out->sizes[dim] += a[i].sizes()[dim];
   }
   if (channels_last && out->sizes.size() == 4) {
@@ -91,7 +95,8 @@ Tensor stack(TensorList tensors, int64_t dim) {
   int d = wrap_dim(dim, tensors[0].dim() + 1, "stack");
   std::vector<Tensor> parts;
   for (const Tensor& t : tensors) {
-    check(t.sizes() == tensors[0].sizes(), "stack: tensors must have one shape, got ", tensors[0].sizes(), " and ", t.sizes());
+    check(t.sizes() == tensors[0].sizes(), "stack: tensors must have one shape, got ", tensors[0].sizes(),
+          " and ", t.sizes());
     parts.push_back(unsqueeze(t, d));
   }
   return cat(parts, d);

@@ -63,7 +63,8 @@ const Op cast_op = {.name = "to", .infer = cast_infer, .cpu = copy_first, .grad 
 void copy_infer(const Args& a, Spec* out) {
   infer_like_first(a, out);
   Dims sizes = broadcast_sizes(a[0].sizes(), a[1].sizes(), "copy_");
-  check(sizes == Dims(a[0].sizes()), "copy_: a source of sizes ", a[1].sizes(), " does not broadcast to ", a[0].sizes());
+  check(sizes == Dims(a[0].sizes()), "copy_: a source of sizes ", a[1].sizes(), " does not broadcast to ",
+        a[0].sizes());
 }
 
 void copy_cpu(const Args& a, Tensor* out) { copy_elements(*out, a[1]); }
@@ -81,7 +82,8 @@ void fill_cpu(const Args& a, Tensor* out) { fill_elements(*out, a.scalar()); }
 
 void fill_grad(GradArgs& g) { g.set(0, filled(g.grad(), 0)); }
 
-const Op fill_op = {.name = "fill", .infer = infer_like_first, .cpu = fill_cpu, .grad = fill_grad, .inplace = true};
+const Op fill_op = {
+    .name = "fill", .infer = infer_like_first, .cpu = fill_cpu, .grad = fill_grad, .inplace = true};
 
 Tensor filled(const Tensor& like, const Scalar& value) { return dispatch(fill_op, {like}, {}, value); }
 
@@ -125,7 +127,9 @@ Tensor sum_to(const Tensor& x, IntArrayRef sizes) {
 
 using namespace detail;
 
-Tensor clone(const Tensor& x, MemoryFormat format) { return dispatch(clone_op, {x}, CloneAttrs{int64_t(format)}); }
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  return dispatch(clone_op, {x}, CloneAttrs{int64_t(format)});
+}
 
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
   if (format == MemoryFormat::Preserve || x.is_contiguous(format)) return x;

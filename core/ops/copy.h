@@ -15,8 +15,8 @@ namespace detail {
 TARN_API Tensor cast(const Tensor& x, ScalarType dtype);
 // Sums the dims that broadcasting made, so that the result has `sizes`.
 TARN_API Tensor sum_to(const Tensor& x, IntArrayRef sizes);
-// The strides of a dense tensor of these sizes whose dims lie in memory in the order of `like`'s; empty if `like` is not
-// dense.
+// The strides of a dense tensor of these sizes whose dims lie in memory in the order of `like`'s; empty if
+// `like` is not dense.
 TARN_API Dims strides_like(const Tensor& like);
 }  // namespace detail
 

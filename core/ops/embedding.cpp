@@ -1,5 +1,5 @@
-// embedding: rows of a table by index. Its gradient adds rows up in the order of the indices, so that the sums do not
-// depend on the number of threads.
+// embedding: rows of a table by index. Its gradient adds rows up in the order of the indices, so that the
+// sums do not depend on the number of threads.
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
@@ -35,14 +35,19 @@ void embedding_cpu(const Args& a, Tensor* out) {
   const size_t bytes = size_t(width) * a[0].element_size();
   const char* from = static_cast<const char*>(a[0].data_ptr());
   char* to = static_cast<char*>(out->data_ptr());
-  parallel_for(0, a[1].numel(), std::max<int64_t>(1, 32768 / std::max<int64_t>(width, 1)), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) std::memcpy(to + size_t(i) * bytes, from + size_t(index_data(a[1])[i]) * bytes, bytes);
-  });
+  parallel_for(0, a[1].numel(), std::max<int64_t>(1, 32768 / std::max<int64_t>(width, 1)),
+               [&](int64_t b, int64_t e) {
+                 for (int64_t i = b; i < e; ++i)
+                   std::memcpy(to + size_t(i) * bytes, from + size_t(index_data(a[1])[i]) * bytes, bytes);
+               });
 }
 
 void embedding_grad(GradArgs& g);
-const Op embedding_op = {
-    .name = "embedding", .infer = embedding_infer, .cpu = embedding_cpu, .grad = embedding_grad, .saves = save_input(1)};
+const Op embedding_op = {.name = "embedding",
+                         .infer = embedding_infer,
+                         .cpu = embedding_cpu,
+                         .grad = embedding_grad,
+                         .saves = save_input(1)};
 
 // --- embedding_backward: inputs gradient (N, D), indices (N) -> (V, D) ---
 
@@ -60,13 +65,15 @@ void backward_cpu(const Args& a, Tensor* out) {
     T* to = static_cast<T*>(out->data_ptr());
     const T* from = static_cast<const T*>(gradient.data_ptr());
     // Each thread owns a range of columns and walks all indices in order.
-    parallel_for(0, width, std::max<int64_t>(16, 32768 / std::max<int64_t>(count, 1)), [&](int64_t b, int64_t e) {
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t row = index_data(a[1])[i];
-        if (row == p.padding) continue;
-        for (int64_t c = b; c < e; ++c) to[row * width + c] = T(to[row * width + c] + from[i * width + c]);
-      }
-    });
+    parallel_for(0, width, std::max<int64_t>(16, 32768 / std::max<int64_t>(count, 1)),
+                 [&](int64_t b, int64_t e) {
+                   for (int64_t i = 0; i < count; ++i) {
+                     int64_t row = index_data(a[1])[i];
+                     if (row == p.padding) continue;
+                     for (int64_t c = b; c < e; ++c)
+                       to[row * width + c] = T(to[row * width + c] + from[i * width + c]);
+                   }
+                 });
   });
 }
 
@@ -78,13 +85,17 @@ void backward_grad(GradArgs& g) {
     Tensor cleared = narrow(rows, 0, p.padding, 1);
     Tensor zero = make_tensor(cleared.sizes(), rows.dtype(), rows.device());
     fill_elements(zero, 0);
-    rows = cat({narrow(rows, 0, 0, p.padding), zero, narrow(rows, 0, p.padding + 1, p.rows - p.padding - 1)}, 0);
+    rows =
+        cat({narrow(rows, 0, 0, p.padding), zero, narrow(rows, 0, p.padding + 1, p.rows - p.padding - 1)}, 0);
   }
   g.set(0, dispatch(embedding_op, {contiguous(rows), g.input(1)}, p));
 }
 
-const Op backward_op = {
-    .name = "embedding_backward", .infer = backward_infer, .cpu = backward_cpu, .grad = backward_grad, .saves = save_input(1)};
+const Op backward_op = {.name = "embedding_backward",
+                        .infer = backward_infer,
+                        .cpu = backward_cpu,
+                        .grad = backward_grad,
+                        .saves = save_input(1)};
 
 void embedding_grad(GradArgs& g) {
   EmbeddingAttrs p = g.attrs<EmbeddingAttrs>();
@@ -99,11 +110,13 @@ using namespace detail;
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx) {
   check(weight.dim() == 2, "embedding: weight must be (V, D), got ", weight.sizes());
-  check(indices.dtype() == kLong || indices.dtype() == kInt, "embedding: indices must be Int or Long, got ", indices.dtype());
-  check(padding_idx >= -1 && padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx, " is outside of a table of ",
-        weight.size(0), " rows");
+  check(indices.dtype() == kLong || indices.dtype() == kInt, "embedding: indices must be Int or Long, got ",
+        indices.dtype());
+  check(padding_idx >= -1 && padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx,
+        " is outside of a table of ", weight.size(0), " rows");
   Tensor flat = contiguous(cast(reshape(indices, {-1}), kLong));
-  Tensor rows = dispatch(embedding_op, {contiguous(weight), flat}, EmbeddingAttrs{padding_idx, weight.size(0)});
+  Tensor rows =
+      dispatch(embedding_op, {contiguous(weight), flat}, EmbeddingAttrs{padding_idx, weight.size(0)});
   Dims sizes(indices.sizes());
   sizes.push_back(weight.size(1));
   return view(rows, sizes);
@@ -111,7 +124,8 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
 
 Tensor one_hot(const Tensor& indices, int64_t classes) {
   check(indices.dtype() == kLong, "one_hot: indices must be Long, got ", indices.dtype());
-  check(classes > 0 || (classes == -1 && indices.numel() > 0), "one_hot: the number of classes must be positive, got ", classes);
+  check(classes > 0 || (classes == -1 && indices.numel() > 0),
+        "one_hot: the number of classes must be positive, got ", classes);
   Tensor dense = contiguous(indices);
   int64_t largest = -1;
   for (int64_t i = 0; i < dense.numel(); ++i) {

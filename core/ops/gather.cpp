@@ -27,7 +27,8 @@ int64_t stride_at(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 0 : x.st
 
 // Walks index's elements: f(element of `other`, offset of the indexed element of x).
 template <class F>
-void for_indexed(const char* op, const Tensor& index, const Tensor& other, const Tensor& x, int64_t dim, F&& f) {
+void for_indexed(const char* op, const Tensor& index, const Tensor& other, const Tensor& x, int64_t dim,
+                 F&& f) {
   Dims x_strides = without_dim(x.strides(), dim);
   StridedLoop<3> loop(index.sizes(), {index.strides(), other.strides(), IntArrayRef(x_strides)});
   const int64_t* indices = static_cast<const int64_t*>(index.data_ptr());
@@ -35,7 +36,8 @@ void for_indexed(const char* op, const Tensor& index, const Tensor& other, const
   loop.for_rows(0, loop.rows(), [&](const auto& at) {
     for (int64_t i = 0; i < loop.row_length(); ++i) {
       int64_t k = indices[at[0] + i * loop.stride(0, 0)];
-      check(k >= 0 && k < size, op, ": index ", k, " is outside of dim ", dim, " of a tensor of sizes ", x.sizes());
+      check(k >= 0 && k < size, op, ": index ", k, " is outside of dim ", dim, " of a tensor of sizes ",
+            x.sizes());
       f(at[1] + i * loop.stride(1, 0), at[2] + i * loop.stride(2, 0) + k * stride);
     }
   });
@@ -53,7 +55,8 @@ void gather_cpu(const Args& a, Tensor* out) {
   visit_bytes(a[0].dtype(), [&]<class T>(Type<T>) {
     T* to = static_cast<T*>(out->data_ptr());
     const T* from = static_cast<const T*>(a[0].data_ptr());
-    for_indexed("gather", a[1], *out, a[0], a.attrs<DimAttrs>().dim, [&](int64_t o, int64_t i) { to[o] = from[i]; });
+    for_indexed("gather", a[1], *out, a[0], a.attrs<DimAttrs>().dim,
+                [&](int64_t o, int64_t i) { to[o] = from[i]; });
   });
 }
 
@@ -63,7 +66,8 @@ void gather_grad(GradArgs& g) {
   g.set(0, scatter_add(zero, g.attrs<DimAttrs>().dim, g.input(1), g.grad()));
 }
 
-const Op gather_op = {.name = "gather", .infer = gather_infer, .cpu = gather_cpu, .grad = gather_grad, .saves = save_input(1)};
+const Op gather_op = {
+    .name = "gather", .infer = gather_infer, .cpu = gather_cpu, .grad = gather_grad, .saves = save_input(1)};
 
 // --- scatter, scatter_add: inputs x, index, src of index's sizes ---
 
@@ -75,8 +79,10 @@ void scatter_cpu(const Args& a, Tensor* out) {
     T* to = static_cast<T*>(out->data_ptr());
     const T* from = static_cast<const T*>(a[2].data_ptr());
     for_indexed(a.op.name, a[1], a[2], *out, a.attrs<DimAttrs>().dim, [&](int64_t s, int64_t o) {
-      if constexpr (add) to[o] = T(to[o] + from[s]);
-      else to[o] = from[s];
+      if constexpr (add)
+        to[o] = T(to[o] + from[s]);
+      else
+        to[o] = from[s];
     });
   });
 }
@@ -107,22 +113,26 @@ const Op scatter_op = {.name = "scatter",
                        .inplace = true};
 
 Tensor checked_index(const char* op, const Tensor& x, int dim, const Tensor& index) {
-  check(index.dtype() == kLong || index.dtype() == kInt, op, ": index must be Int or Long, got ", index.dtype());
-  check(index.dim() == x.dim() || index.numel() == 0, op, ": index of sizes ", index.sizes(), " must have the rank of a tensor of sizes ",
-        x.sizes());
+  check(index.dtype() == kLong || index.dtype() == kInt, op, ": index must be Int or Long, got ",
+        index.dtype());
+  check(index.dim() == x.dim() || index.numel() == 0, op, ": index of sizes ", index.sizes(),
+        " must have the rank of a tensor of sizes ", x.sizes());
   for (int d = 0; d < index.dim() && index.numel() > 0; ++d)
-    check(d == dim || index.sizes()[d] <= x.sizes()[d], op, ": index of sizes ", index.sizes(), " is larger than a tensor of sizes ",
-          x.sizes(), " at dim ", d);
+    check(d == dim || index.sizes()[d] <= x.sizes()[d], op, ": index of sizes ", index.sizes(),
+          " is larger than a tensor of sizes ", x.sizes(), " at dim ", d);
   return cast(index, kLong);
 }
 
 // The part of src that index speaks about.
 Tensor fitted_source(const char* op, const Tensor& x, const Tensor& index, const Tensor& src) {
-  check(src.dtype() == x.dtype(), op, ": src must have the dtype of the tensor, ", x.dtype(), ", got ", src.dtype());
-  check(src.dim() == index.dim(), op, ": src of sizes ", src.sizes(), " must have the rank of index ", index.sizes());
+  check(src.dtype() == x.dtype(), op, ": src must have the dtype of the tensor, ", x.dtype(), ", got ",
+        src.dtype());
+  check(src.dim() == index.dim(), op, ": src of sizes ", src.sizes(), " must have the rank of index ",
+        index.sizes());
   Tensor part = src;
   for (int d = 0; d < index.dim(); ++d) {
-    check(index.sizes()[d] <= src.sizes()[d], op, ": index of sizes ", index.sizes(), " is larger than src of sizes ", src.sizes());
+    check(index.sizes()[d] <= src.sizes()[d], op, ": index of sizes ", index.sizes(),
+          " is larger than src of sizes ", src.sizes());
     if (index.sizes()[d] < src.sizes()[d]) part = narrow(part, d, 0, index.sizes()[d]);
   }
   return part;

@@ -1,5 +1,6 @@
-// Indexing with tensors. x.index({...}) first takes what views can give (integers, slices, None, Ellipsis); what remains
-// are index tensors for some dims. Those dims are moved to the front, so that the two ops below have one simple form:
+// Indexing with tensors. x.index({...}) first takes what views can give (integers, slices, None, Ellipsis);
+// what remains are index tensors for some dims. Those dims are moved to the front, so that the two ops below
+// have one simple form:
 //   index:     out[p, rest...] = x[i0[p], i1[p], ..., rest...]
 //   index_put: x[i0[p], i1[p], ..., rest...] = values[p, rest...]
 #include <tarn/core/ops/indexing.h>
@@ -34,8 +35,8 @@ std::vector<int64_t> row_offsets(const Args& a, int first_index) {
     int64_t size = x.sizes()[k - first_index], stride = x.strides()[k - first_index];
     for (int64_t p = 0; p < count; ++p) {
       int64_t i = index[p];
-      check(i >= -size && i < size, a.op.name, ": index ", i, " is outside of a dim of size ", size, "; x has sizes ",
-            x.sizes(), " with the indexed dims in front");
+      check(i >= -size && i < size, a.op.name, ": index ", i, " is outside of a dim of size ", size,
+            "; x has sizes ", x.sizes(), " with the indexed dims in front");
       offsets[size_t(p)] += (i < 0 ? i + size : i) * stride;
     }
   }
@@ -61,20 +62,23 @@ void index_cpu(const Args& a, Tensor* out) {
   visit_bytes(a[0].dtype(), [&]<class T>(Type<T>) {
     T* to = static_cast<T*>(out->data_ptr());
     const T* from = static_cast<const T*>(a[0].data_ptr());
-    parallel_for(0, int64_t(offsets.size()), std::max<int64_t>(1, (1 << 15) / row), [&](int64_t b, int64_t e) {
-      for (int64_t p = b; p < e; ++p)
-        loop.for_rows(0, loop.rows(), [&](const auto& at) {
-          T* dst = to + p * row + at[0];
-          const T* src = from + offsets[size_t(p)] + at[1];
-          for (int64_t i = 0; i < loop.row_length(); ++i) dst[i * loop.stride(0, 0)] = src[i * loop.stride(1, 0)];
-        });
-    });
+    parallel_for(0, int64_t(offsets.size()), std::max<int64_t>(1, (1 << 15) / row),
+                 [&](int64_t b, int64_t e) {
+                   for (int64_t p = b; p < e; ++p)
+                     loop.for_rows(0, loop.rows(), [&](const auto& at) {
+                       T* dst = to + p * row + at[0];
+                       const T* src = from + offsets[size_t(p)] + at[1];
+                       for (int64_t i = 0; i < loop.row_length(); ++i)
+                         dst[i * loop.stride(0, 0)] = src[i * loop.stride(1, 0)];
+                     });
+                 });
   });
 }
 
 void index_grad(GradArgs& g);
 
-const Op index_op = {.name = "index", .infer = index_infer, .cpu = index_cpu, .grad = index_grad, .saves = kSaveAllInputs};
+const Op index_op = {
+    .name = "index", .infer = index_infer, .cpu = index_cpu, .grad = index_grad, .saves = kSaveAllInputs};
 
 // --- index_put: inputs x, values (shape of index's result), then the index tensors ---
 
@@ -126,8 +130,8 @@ const Op index_put_op = {.name = "index_put",
                          .saves = kSaveAllInputs,
                          .inplace = true};
 
-Tensor index_put_front(const Tensor& x, const Tensor& values, const std::vector<Tensor>& indices, bool accumulate,
-                       bool inplace) {
+Tensor index_put_front(const Tensor& x, const Tensor& values, const std::vector<Tensor>& indices,
+                       bool accumulate, bool inplace) {
   std::vector<In> inputs{x, values};
   inputs.insert(inputs.end(), indices.begin(), indices.end());
   PutAttrs attrs{accumulate};
@@ -156,7 +160,9 @@ void index_put_grad(GradArgs& g) {
   std::vector<Tensor> indices = saved_indices(g, 2);
   bool accumulate = g.attrs<PutAttrs>().accumulate;
   Tensor at = index_front(g.grad(), indices);
-  if (g.needs(0)) g.set(0, accumulate ? g.grad() : index_put_front(g.grad(), zeros_of(at.sizes(), at), indices, false, false));
+  if (g.needs(0))
+    g.set(0,
+          accumulate ? g.grad() : index_put_front(g.grad(), zeros_of(at.sizes(), at), indices, false, false));
   if (g.needs(1)) g.set(1, at);
 }
 
@@ -172,17 +178,20 @@ int dims_taken(const indexing::TensorIndex& i) {
   using Kind = indexing::TensorIndex::Kind;
   switch (i.kind()) {
     case Kind::Integer:
-    case Kind::Slice: return 1;
-    case Kind::Tensor: return i.tensor().dtype() == kBool || i.tensor().dtype() == kByte ? int(i.tensor().dim()) : 1;
-    default: return 0;
+    case Kind::Slice:
+      return 1;
+    case Kind::Tensor:
+      return i.tensor().dtype() == kBool || i.tensor().dtype() == kByte ? int(i.tensor().dim()) : 1;
+    default:
+      return 0;
   }
 }
 
 // A mask stands for the places where it is true, one index tensor per dim of the mask.
 void add_mask(Indexed& out, const Tensor& mask, int dim) {
   for (int d = 0; d < mask.dim(); ++d)
-    check(dim + d < out.x.dim() && mask.sizes()[d] == out.x.sizes()[dim + d], "index: a mask of sizes ", mask.sizes(),
-          " does not fit a tensor of sizes ", out.x.sizes(), " at dim ", dim);
+    check(dim + d < out.x.dim() && mask.sizes()[d] == out.x.sizes()[dim + d], "index: a mask of sizes ",
+          mask.sizes(), " does not fit a tensor of sizes ", out.x.sizes(), " at dim ", dim);
   Tensor places = nonzero(mask);
   for (int d = 0; d < mask.dim(); ++d) {
     out.dims.push_back(dim + d);
@@ -195,9 +204,14 @@ int take(Indexed& out, const indexing::TensorIndex& place, int dim, int left) {
   using Kind = indexing::TensorIndex::Kind;
   Tensor& x = out.x;
   switch (place.kind()) {
-    case Kind::None: x = unsqueeze(x, dim); return dim + 1;
-    case Kind::Ellipsis: return int(x.dim()) - left;
-    case Kind::Integer: x = select(x, dim, place.integer()); return dim;
+    case Kind::None:
+      x = unsqueeze(x, dim);
+      return dim + 1;
+    case Kind::Ellipsis:
+      return int(x.dim()) - left;
+    case Kind::Integer:
+      x = select(x, dim, place.integer());
+      return dim;
     case Kind::Slice: {
       const auto& s = place.slice();
       bool whole = !s.start && !s.stop && s.step == 1;
@@ -210,7 +224,8 @@ int take(Indexed& out, const indexing::TensorIndex& place, int dim, int left) {
       out.indices.push_back(zeros_of({place.integer() ? 1 : 0}, make_tensor({}, kLong)));
       return dim + 1;
     }
-    case Kind::Tensor: break;
+    case Kind::Tensor:
+      break;
   }
   const Tensor& t = place.tensor();
   if (t.dtype() == kBool || t.dtype() == kByte) {
@@ -259,8 +274,8 @@ Tensor indexed_dims_first(const Tensor& x, const Dims& dims) {
   return permute(x, order);
 }
 
-// Where a result (index shape, rest) has to have its index shape: at the first indexed dim if they are neighbours, else in
-// front. Returns the permutation from the front form to the final form.
+// Where a result (index shape, rest) has to have its index shape: at the first indexed dim if they are
+// neighbours, else in front. Returns the permutation from the front form to the final form.
 Dims final_order(const Indexed& in) {
   int index_rank = int(in.indices[0].dim()), rest = int(in.x.dim()) - in.dims.size();
   int before = adjacent(in.dims) ? int(in.dims[0]) : 0;
@@ -287,7 +302,8 @@ void put_indexed(const Indexed& in, const Tensor& value, bool accumulate) {
   Tensor v = value;
   while (v.dim() > sizes.size() && v.sizes()[0] == 1) v = squeeze(v, 0);
   Dims joined = broadcast_sizes(v.sizes(), sizes, "index_put_");
-  check(joined == sizes, "index_put_: a value of sizes ", value.sizes(), " does not broadcast to the indexed sizes ", sizes);
+  check(joined == sizes, "index_put_: a value of sizes ", value.sizes(),
+        " does not broadcast to the indexed sizes ", sizes);
   v = permute(expand(cast(v, in.x.dtype()), sizes), inverse);
   index_put_front(front, v, in.indices, accumulate, true);
 }
@@ -308,7 +324,9 @@ indexing::TensorIndex::TensorIndex(const char* text) : kind_(Kind::Ellipsis) {
   check(std::string_view(text) == "...", "index: the only text in an index is \"...\", got \"", text, "\"");
 }
 
-Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const { return index_at("index", *this, indices); }
+Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
+  return index_at("index", *this, indices);
+}
 
 Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const {
   return index(ArrayRef<indexing::TensorIndex>(indices.begin(), indices.size()));
@@ -316,8 +334,10 @@ Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const
 
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const {
   Indexed in = resolve("index_put_", *this, indices);
-  if (in.indices.empty()) in.x.copy_(value);
-  else put_indexed(in, value, false);
+  if (in.indices.empty())
+    in.x.copy_(value);
+  else
+    put_indexed(in, value, false);
   return const_cast<Tensor&>(*this);
 }
 
@@ -338,7 +358,8 @@ Tensor Tensor::operator[](const Tensor& index) const { return this->index({index
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   int d = wrap_dim(dim, x.dim(), "index_select");
   check(index.dim() <= 1, "index_select: index must have at most 1 dim, got sizes ", index.sizes());
-  check(index.dtype() == kLong || index.dtype() == kInt, "index_select: index must be Int or Long, got ", index.dtype());
+  check(index.dtype() == kLong || index.dtype() == kInt, "index_select: index must be Int or Long, got ",
+        index.dtype());
   Tensor flat = contiguous(cast(reshape(index, {-1}), kLong));
   if (x.dim() == 0) return reshape(take_indexed({reshape(x, {1}), {0}, {flat}}), {});
   return take_indexed({x, {d}, {flat}});
@@ -372,7 +393,9 @@ Tensor nonzero(const Tensor& x) {
   return out;
 }
 
-Tensor Tensor::index_select(int64_t dim, const Tensor& index) const { return tarn::index_select(*this, dim, index); }
+Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
+  return tarn::index_select(*this, dim, index);
+}
 Tensor Tensor::masked_select(const Tensor& mask) const { return tarn::masked_select(*this, mask); }
 Tensor Tensor::nonzero() const { return tarn::nonzero(*this); }
 

@@ -22,15 +22,15 @@ struct Slice {
     Bound(NoneType) {}
     Bound(std::nullopt_t) {}
     template <class T>
-      requires std::is_integral_v<T>
-    Bound(T v) : value(int64_t(v)) {}
+    requires std::is_integral_v<T> Bound(T v) : value(int64_t(v)) {}
     Bound(std::optional<int64_t> v) : value(v) {}
   };
   Slice(Bound start_ = {}, Bound stop_ = {}, Bound step_ = {})
       : start(start_.value), stop(stop_.value), step(step_.value.value_or(1)) {}
 };
 
-// One place of an index: None, Ellipsis or "...", an integer, a bool, a Slice, or a tensor of integers or bools.
+// One place of an index: None, Ellipsis or "...", an integer, a bool, a Slice, or a tensor of integers or
+// bools.
 class TARN_API TensorIndex {
  public:
   enum class Kind { None, Ellipsis, Integer, Boolean, Slice, Tensor };
@@ -40,11 +40,10 @@ class TARN_API TensorIndex {
   TensorIndex(EllipsisType) : kind_(Kind::Ellipsis) {}
   TensorIndex(const char* text);
   template <class T>
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  TensorIndex(T i) : kind_(Kind::Integer), integer_(int64_t(i)) {}
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) TensorIndex(T i)
+      : kind_(Kind::Integer), integer_(int64_t(i)) {}
   template <class T>
-    requires std::is_same_v<T, bool>
-  TensorIndex(T b) : kind_(Kind::Boolean), integer_(b) {}
+  requires std::is_same_v<T, bool> TensorIndex(T b) : kind_(Kind::Boolean), integer_(b) {}
   TensorIndex(Slice s) : kind_(Kind::Slice), slice_(s) {}
   TensorIndex(Tensor t) : kind_(Kind::Tensor), tensor_(std::move(t)) {}
 
@@ -86,7 +85,8 @@ TARN_API Tensor flip(const Tensor& x, IntArrayRef dims);
 TARN_API Tensor roll(const Tensor& x, IntArrayRef shifts, IntArrayRef dims = {});
 // The whole tensor, repeats[d] times along dim d.
 TARN_API Tensor repeat(const Tensor& x, IntArrayRef repeats);
-// Rows of `weight` (V, D) at `indices` (any shape) -> indices' shape + (D). The gradient of row padding_idx is zero.
+// Rows of `weight` (V, D) at `indices` (any shape) -> indices' shape + (D). The gradient of row padding_idx
+// is zero.
 TARN_API Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1);
 // (.., classes) Long, one where indices say; classes -1: largest index + 1.
 TARN_API Tensor one_hot(const Tensor& indices, int64_t classes = -1);

@@ -74,7 +74,8 @@ Tensor repeat(const Tensor& x, IntArrayRef repeats) {
   for (int d = 0; d < int(repeats.size()); ++d) {
     check(repeats[d] >= 0, "repeat: repeats must not be negative, got ", repeats);
     int64_t size = d < lead ? 1 : x.sizes()[d - lead], total = 0;
-    check(!__builtin_mul_overflow(size, repeats[d], &total), "repeat: ", repeats, " times sizes ", x.sizes(), " overflows");
+    check(!__builtin_mul_overflow(size, repeats[d], &total), "repeat: ", repeats, " times sizes ", x.sizes(),
+          " overflows");
     joined.push_back(total);
     if (repeats[d] != 1) {
       split.push_back(1);

@@ -5,8 +5,8 @@
 
 namespace tarn::inline v1 {
 
-// The same elements in row-major order under other sizes; one size may be -1. An Error if strides do not allow it: use
-// reshape(), which copies where it must.
+// The same elements in row-major order under other sizes; one size may be -1. An Error if strides do not
+// allow it: use reshape(), which copies where it must.
 TARN_API Tensor view(const Tensor& x, IntArrayRef sizes);
 TARN_API Tensor reshape(const Tensor& x, IntArrayRef sizes);
 TARN_API Tensor permute(const Tensor& x, IntArrayRef dims);
@@ -27,16 +27,18 @@ TARN_API Tensor ravel(const Tensor& x);
 TARN_API Tensor expand(const Tensor& x, IntArrayRef sizes);
 TARN_API Tensor broadcast_to(const Tensor& x, IntArrayRef sizes);
 // Any geometry inside the storage; `offset` counts elements from the storage's start.
-TARN_API Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset = {});
+TARN_API Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides,
+                           std::optional<int64_t> offset = {});
 TARN_API Tensor select(const Tensor& x, int64_t dim, int64_t index);
 TARN_API Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 // x[start:end:step] along dim, with Python's clamping.
-TARN_API Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
-                      int64_t step = 1);
+TARN_API Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> start = {},
+                      std::optional<int64_t> end = {}, int64_t step = 1);
 TARN_API Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 // Windows of `size` every `step` along dim, as a new last dim.
 TARN_API Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step);
-// Pieces of `size` (the last may be smaller), or of the given sizes. In-place writes to them under grad are refused.
+// Pieces of `size` (the last may be smaller), or of the given sizes. In-place writes to them under grad are
+// refused.
 TARN_API std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0);
 TARN_API std::vector<Tensor> split(const Tensor& x, IntArrayRef sizes, int64_t dim = 0);
 TARN_API std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef sizes, int64_t dim = 0);

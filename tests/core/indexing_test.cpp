@@ -55,7 +55,8 @@ TEST_CASE("a mask picks elements in row-major order") {
   Tensor mask = longs({0, 1, 0, 1, 1, 0}).to(kBool).view({2, 3});
   CHECK(ints(x.index({mask})) == Ints{1, 3, 4});
   CHECK(ints(masked_select(x, mask)) == Ints{1, 3, 4});
-  CHECK_ERROR(x.index({longs({1, 0, 1}).to(kBool)}), "index: a mask of sizes [3] does not fit a tensor of sizes [2, 3] at dim 0");
+  CHECK_ERROR(x.index({longs({1, 0, 1}).to(kBool)}),
+              "index: a mask of sizes [3] does not fit a tensor of sizes [2, 3] at dim 0");
 }
 
 TEST_CASE("index_put_ writes what index reads") {
@@ -69,9 +70,11 @@ TEST_CASE("index_put_ writes what index reads") {
 }
 
 TEST_CASE("an index outside of its dim is named") {
-  CHECK_ERROR(counting({3}).index({longs({3})}), "index: index 3 is outside of a dim of size 3; x has sizes [3] with the indexed dims in front");
+  CHECK_ERROR(counting({3}).index({longs({3})}),
+              "index: index 3 is outside of a dim of size 3; x has sizes [3] with the indexed dims in front");
   CHECK_ERROR(counting({3}).index({5}), "select: index 5 is outside of dim 0 of a tensor of sizes [3]");
-  CHECK_ERROR(counting({3}).index({0, 0}), "index: an index for 2 dims is too long for a tensor of sizes [3]");
+  CHECK_ERROR(counting({3}).index({0, 0}),
+              "index: an index for 2 dims is too long for a tensor of sizes [3]");
   CHECK_ERROR(counting({3}).index({"abc"}), "index: the only text in an index is \"...\", got \"abc\"");
 }
 
@@ -80,7 +83,8 @@ TEST_CASE("gather and scatter_add are each other's transpose") {
   CHECK(ints(gather(x, 1, index)) == Ints{0, 2, 4, 4});
   Tensor zero = counting({2, 3}).zero_();
   CHECK(ints(scatter_add(zero, 1, index, longs({5, 6, 7, 8}).view({2, 2}))) == Ints{5, 0, 6, 0, 15, 0});
-  CHECK_ERROR(gather(x, 1, longs({0, 3}).view({2, 1})), "gather: index 3 is outside of dim 1 of a tensor of sizes [2, 3]");
+  CHECK_ERROR(gather(x, 1, longs({0, 3}).view({2, 1})),
+              "gather: index 3 is outside of dim 1 of a tensor of sizes [2, 3]");
 }
 
 TEST_CASE("scatter keeps the last value written") {

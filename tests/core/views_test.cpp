@@ -46,12 +46,14 @@ TEST_CASE("view keeps memory order and infers one size") {
 TEST_CASE("view refuses what needs a copy, reshape makes it") {
   Tensor x = counting({2, 3}).t();
   CHECK_ERROR(x.view({6}),
-              "view: a tensor of sizes [3, 2] and strides [1, 3] cannot be seen as [6] without a copy; call reshape() instead");
+              "view: a tensor of sizes [3, 2] and strides [1, 3] cannot be seen as [6] without a copy; call "
+              "reshape() instead");
   CHECK(ints(x.reshape({6})) == Ints{0, 3, 1, 4, 2, 5});
 }
 
 TEST_CASE("view names sizes that do not fit") {
-  CHECK_ERROR(counting({2, 3}).view({4}), "view: a tensor of sizes [2, 3] (6 elements) cannot take sizes [4]");
+  CHECK_ERROR(counting({2, 3}).view({4}),
+              "view: a tensor of sizes [2, 3] (6 elements) cannot take sizes [4]");
   CHECK_ERROR(counting({2, 3}).view({-1, -1}), "view: only one size may be -1, got [-1, -1]");
   CHECK_ERROR(counting({2, 3}).view({-2, -3}), "view: sizes must be -1 or not negative, got [-2, -3]");
 }
@@ -82,7 +84,8 @@ TEST_CASE("expand repeats without memory") {
   CHECK(wide.strides() == IntArrayRef({0, 1, 0}));
   CHECK_ERROR(x.expand({2, 4}), "expand: a tensor of sizes [3, 1] does not expand to [2, 4]: dim 0 is 3");
   CHECK_ERROR(wide.fill_(0),
-              "fill: cannot write in place to a tensor of sizes [2, 3, 4] and strides [0, 1, 0], where several elements share "
+              "fill: cannot write in place to a tensor of sizes [2, 3, 4] and strides [0, 1, 0], where "
+              "several elements share "
               "one place; call clone() first");
 }
 
@@ -109,13 +112,15 @@ TEST_CASE("split and chunk give the rest in the last piece") {
   CHECK(ints(x.split(2)[2]) == Ints{4});
   CHECK(ints(x.chunk(2)[1]) == Ints{3, 4});
   CHECK(x.unbind().size() == 5);
-  CHECK_ERROR(x.split(IntArrayRef({2, 2})), "split: sizes [2, 2] sum to 4, dim 0 of a tensor of sizes [5] is 5");
+  CHECK_ERROR(x.split(IntArrayRef({2, 2})),
+              "split: sizes [2, 2] sum to 4, dim 0 of a tensor of sizes [5] is 5");
 }
 
 TEST_CASE("as_strided stays inside the storage") {
   Tensor x = counting({6});
   CHECK(ints(x.as_strided({2, 2}, {3, 1})) == Ints{0, 1, 3, 4});
-  CHECK_ERROR(x.as_strided({2, 4}, {3, 1}), "as_strided: sizes [2, 4], strides [3, 1], offset 0 reach beyond a storage of 6 elements");
+  CHECK_ERROR(x.as_strided({2, 4}, {3, 1}),
+              "as_strided: sizes [2, 4], strides [3, 1], offset 0 reach beyond a storage of 6 elements");
 }
 
 TEST_CASE("clone keeps the order of dense strides, contiguous does not") {
@@ -148,7 +153,8 @@ TEST_CASE("copy_ broadcasts its source and refuses what does not fit") {
 TEST_CASE("copying a part of a tensor onto an overlapping part is refused") {
   Tensor x = counting({5});
   CHECK_ERROR(x.narrow(0, 1, 4).copy_(x.narrow(0, 0, 4)),
-              "copy: the tensor written in place shares a part of its memory with input 1; call clone() on one of them first");
+              "copy: the tensor written in place shares a part of its memory with input 1; call clone() on "
+              "one of them first");
 }
 
 TEST_CASE("large transposes equal small ones") {
