@@ -29,14 +29,14 @@ class TensorOptions {
   [[nodiscard]] TensorOptions device(DeviceType type, DeviceIndex index = -1) const {
     return device(Device(type, index));
   }
-  [[nodiscard]] TensorOptions requires_grad(bool on = true) const {
+  [[nodiscard]] TensorOptions requires_grad(bool on) const {
     return with(&TensorOptions::requires_grad_, on);
   }
   [[nodiscard]] TensorOptions memory_format(MemoryFormat f) const {
     return with(&TensorOptions::memory_format_, f);
   }
   [[nodiscard]] TensorOptions layout(Layout) const { return *this; }
-  [[nodiscard]] TensorOptions pinned_memory(bool on = true) const {
+  [[nodiscard]] TensorOptions pinned_memory(bool on) const {
     return with(&TensorOptions::pinned_memory_, on);
   }
 
