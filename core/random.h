@@ -7,19 +7,9 @@
 #include <memory>
 
 #include <tarn/core/macros.h>
+#include <tarn/core/random_stream.h>
 
 namespace tarn::inline v1 {
-
-namespace detail {
-
-// A reserved piece of a stream: word i is word i % 4 of Philox block (offset + i) / 4; offset is a multiple
-// of 4.
-struct RandomStream {
-  uint64_t seed = 0;
-  uint64_t offset = 0;
-};
-
-}  // namespace detail
 
 // A handle; copies share one state. A default-constructed one is undefined, and ops that are given it use
 // default_generator(). Safe to use from several threads.
