@@ -93,6 +93,7 @@ inline std::string position(int64_t linear, IntArrayRef sizes) {
 }
 
 inline bool close(double got, double want, Tolerance tolerance) {
+  if (got == want) return true;
   if (std::isnan(want)) return std::isnan(got);
   if (std::isinf(want)) return got == want;
   return std::abs(got - want) <= tolerance.absolute + tolerance.relative * std::abs(want);
