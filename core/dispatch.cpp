@@ -1,6 +1,7 @@
 #include <tarn/core/dispatch.h>
 
 #include <tarn/core/hooks.h>
+#include <tarn/core/overlap.h>
 
 namespace tarn::inline v1::detail {
 
@@ -42,7 +43,7 @@ void run_view(const Args& a, Tensor* out) {
   Spec spec;
   a.op.infer(a, &spec);
   out[0] = make_alias(a[0], spec.sizes, spec.strides, spec.offset);
-  if (!mode.inference && !a[0].is_inference()) autograd_hooks.record_view(a, out[0]);
+  if (!a[0].is_inference()) autograd_hooks.record_view(a, out[0]);
 }
 
 void run(const Args& a, Tensor* out) {
@@ -65,22 +66,6 @@ void check_no_internal_overlap(const char* op, const Tensor& t) {
           ", where several elements share one place; call clone() first");
 }
 
-struct Range {
-  const char* begin;
-  const char* end;
-};
-
-Range memory_range(const Tensor& t) {
-  int64_t low = 0, high = 0;
-  for (int i = 0; i < t.dim(); ++i) {
-    int64_t reach = (t.sizes()[i] - 1) * t.strides()[i];
-    (reach < 0 ? low : high) += reach;
-  }
-  const char* first =
-      static_cast<const char*>(t.get().storage->data) + t.storage_offset() * int64_t(t.element_size());
-  return {first + low * int64_t(t.element_size()), first + (high + 1) * int64_t(t.element_size())};
-}
-
 // The other inputs may be self itself, or disjoint from it; sharing a part is refused (as in PyTorch).
 void check_no_partial_overlap(const Args& a) {
   const Tensor& self = a[0];
@@ -91,10 +76,8 @@ void check_no_partial_overlap(const Args& a) {
     bool same = t.storage_offset() == self.storage_offset() && t.sizes() == self.sizes() &&
                 t.strides() == self.strides();
     if (same && t.dtype() == self.dtype()) continue;
-    Range x = memory_range(self), y = memory_range(t);
-    check(x.end <= y.begin || y.end <= x.begin, a.op.name,
-          ": the tensor written in place shares a part of its memory ", "with input ", i,
-          "; call clone() on one of them first");
+    check(!share_elements(self, t), a.op.name, ": the tensor written in place shares a part of its memory ",
+          "with input ", i, "; call clone() on one of them first");
   }
 }
 

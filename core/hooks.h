@@ -10,8 +10,8 @@ struct AutogradHooks {
   // After a non-view op ran with grad mode on and an input that requires grad: makes the node, sets outputs'
   // history.
   void (*record)(const Args& a, Tensor* out);
-  // After a View op made out from a[0] (any mode but inference): links the view to its base, records if
-  // needed.
+  // After a View op made out from a[0] (also under InferenceMode, if a[0] was made outside of it): links the
+  // view to its base, records if needed.
   void (*record_view)(const Args& a, Tensor& out);
   // Before an in-place op on self == a[0]. Throws where the write is refused (a leaf that requires grad,
   // ...). Returns the unfinished node if the result needs history (saved inputs already taken; self's old
