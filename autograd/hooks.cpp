@@ -95,7 +95,8 @@ void record_view(const Args& a, Tensor& out) {
   node->outputs[0] = impl.view->out;
   node->number();
   set_history(impl, owner, 0);
-  impl.autograd->base_history = impl.view->base_history;
+  impl.autograd->base_history = history_of(*impl.view->base);
+  impl.autograd->view_version = impl.view->version;
 }
 
 bool is_leaf(const TensorImpl& impl) { return !impl.autograd || !impl.autograd->grad_fn; }
@@ -160,12 +161,7 @@ void release_view(ViewLink* link) noexcept {
   release(link);
 }
 
-bool view_requires_grad(const TensorImpl& impl) {
-  const TensorImpl& base = *impl.view->base;
-  if (!base.has(kRequiresGrad)) return false;
-  // A constant, unless its base has got another history since; refresh_view() refuses that.
-  return !impl.has(kNoGradView) || history_of(base) != impl.view->base_history;
-}
+bool view_requires_grad(const TensorImpl& impl) { return impl.view->base->has(kRequiresGrad); }
 
 }  // namespace
 

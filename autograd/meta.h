@@ -9,8 +9,10 @@ struct AutogradMeta {
   Tensor grad;
   Ref<Node> grad_fn;  // null for a leaf
   uint32_t output_nr = 0;
-  // For a view: which history of its base grad_fn was made from (Node::sequence; 0: the base was a leaf).
+  // For a view: which history of its base grad_fn was made from (Node::sequence; 0: the base was a leaf), and
+  // at which version of the storage.
   uint64_t base_history = 0;
+  uint32_t view_version = 0;
   Node* accumulator = nullptr;  // a leaf's AccumulateGrad, not owned: it owns the leaf
   Ref<HookList> hooks;
   Ref<HookList> post_accumulate;

@@ -43,7 +43,6 @@ ViewLink* make_link(const Args& a, const Tensor& out) {
   link->op = &a.op;
   link->out = {out.get().sizes, out.dtype(), out.device()};
   link->version = out._version();
-  link->base_history = history_of(*link->base);
   link->attr_bytes = a.attributes.size;
   link->scalar_count = scalars;
   if (link->attr_bytes) std::memcpy(link->tail(), a.attributes.data, link->attr_bytes);
@@ -70,30 +69,42 @@ Edge replay_history(ViewLink* last, Edge base) {
   return base;
 }
 
+namespace {
+
+void refuse_stale(const TensorImpl& view) {
+  const char* op = view.view->op->name;
+  check(!view.has(kNoGradView), op,
+        ": this view was made with grad mode off, and its base or another view of the base ",
+        "was since changed in place, so it is unclear what its gradient is; make the view and the change "
+        "under the ",
+        "same grad mode");
+  check(!view.has(kMultiOutputView), op,
+        ": this view is one of several that split(), chunk() or unbind() returned, ",
+        "and its base or another view of the base was since changed in place; make the view after the "
+        "change, or clone() ",
+        "it before");
+}
+
+}  // namespace
+
+// A write moves the storage's version; the base's history tells where the version does not move (x.data()).
 void refresh_view(const TensorImpl& view) {
   ViewLink& link = *view.view;
   const TensorImpl& base = *link.base;
-  if (!base.has(kRequiresGrad)) return;
-  if (view.has(kNoGradView)) {
-    check(history_of(base) == link.base_history, link.op->name,
-          ": this view was made with grad mode off, and its base ",
-          "was since changed in place with grad mode on, so it is unclear what its gradient is; make the "
-          "view and the ",
-          "change under the same grad mode");
-    return;
-  }
-  check(!view.has(kMultiOutputView) || view.storage->version.load(std::memory_order_relaxed) == link.version,
-        link.op->name,
-        ": this view is one of several that split(), chunk() or unbind() returned, and its base or another ",
-        "view of the base was since changed in place; make the view after the change, or clone() it before");
+  bool base_needs = base.has(kRequiresGrad);
+  if (!base_needs && !(view.autograd && view.autograd->grad_fn)) return;
+  uint32_t version = view.storage->version.load(std::memory_order_relaxed);
+  if (version != link.version) refuse_stale(view);
+  if (view.has(kNoGradView)) return;
   AutogradMeta& meta = meta_of(view);
   std::lock_guard lock(meta.mutex);
-  if (meta.grad_fn && meta.base_history == history_of(base)) return;
-  if (meta.grad_fn && history_of(base) == 0) return;  // the base was detached: the view keeps what it had
+  if (meta.grad_fn && meta.view_version == version && (meta.base_history == history_of(base) || !base_needs))
+    return;
   Edge edge = replay_history(&link, gradient_edge(Tensor(link.base)));
   if (meta.retain) move_retained(meta, meta.grad_fn.get(), edge.function.get(), 0);
   meta.hooks.reset();
   meta.base_history = history_of(base);
+  meta.view_version = version;
   meta.grad_fn = std::move(edge.function);
   meta.output_nr = 0;
 }

@@ -16,8 +16,7 @@ struct ViewLink {
   Ref<ViewLink> parent;  // null: the op was applied to the base
   const Op* op = nullptr;
   GradMeta out;
-  uint32_t version = 0;       // of the storage, when the view was made
-  uint64_t base_history = 0;  // likewise, history_of(base)
+  uint32_t version = 0;  // of the storage, when the view was made
   uint32_t attr_bytes = 0;
   uint32_t scalar_count = 0;
 
