@@ -1,0 +1,37 @@
+// oneDNN as a provider.
+#include <tarn/core/cpu/contractions.h>
+#include <tarn_config.h>
+
+#if TARN_HAS_ONEDNN
+#include <tarn/core/cpu/onednn.h>
+#endif
+
+namespace tarn::inline v1::detail {
+
+#if TARN_HAS_ONEDNN
+
+namespace {
+
+void gemm_f32(const GemmCall<float>& g) {
+  onednn::SerialScope serial;
+  dnnl_status_t status = dnnl_sgemm(g.a_transposed ? 'T' : 'N', g.b_transposed ? 'T' : 'N', g.m, g.n, g.k,
+                                    g.alpha, g.a, g.lda, g.b, g.ldb, g.accumulate ? 1.0f : 0.0f, g.c, g.ldc);
+  onednn::ensure_ok(status, "dnnl_sgemm");
+}
+
+// oneDNN has no double.
+void gemm_f64(const GemmCall<double>& g) { eigen_contractions.gemm.f64(g); }
+
+constinit const ContractionProvider provider = {"onednn", {gemm_f32, gemm_f64}, {}};
+
+}  // namespace
+
+constinit const ContractionProvider* const onednn_contractions = &provider;
+
+#else
+
+constinit const ContractionProvider* const onednn_contractions = nullptr;
+
+#endif
+
+}  // namespace tarn::inline v1::detail
