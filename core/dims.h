@@ -12,7 +12,14 @@ inline constexpr int kMaxRank = 16;
 class Dims {
  public:
   Dims() = default;
-  explicit Dims(int rank) { resize(rank); }
+  explicit Dims(int rank) {
+    if (rank > kInline) {
+      resize(rank);
+    } else {
+      size_ = rank;
+      for (int i = 0; i < rank; ++i) inline_[i] = 0;
+    }
+  }
   Dims(int rank, int64_t value) : Dims(rank) {
     for (int64_t& v : *this) v = value;
   }

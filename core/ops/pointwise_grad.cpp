@@ -2,20 +2,11 @@
 // differentiated, its text runs on tensors, so that autograd sees ordinary ops.
 #include <tarn/core/dispatch.h>
 #include <tarn/core/mode.h>
-#include <tarn/core/cpu/copy.h>
+#include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/pointwise_form.h>
 
-namespace tarn::inline v1 {
-
-// What the texts call zeros_like, found through its argument.
-static Tensor zeros_like(const Tensor& g) {
-  Tensor out = detail::make_tensor(g.sizes(), g.dtype(), g.device());
-  detail::fill_elements(out, 0);
-  return out;
-}
-
-namespace detail {
+namespace tarn::inline v1::detail {
 
 namespace {
 
@@ -84,5 +75,4 @@ void pointwise_gradient(const PointwiseForm& form, const Op* const gradients[3],
   }
 }
 
-}  // namespace detail
-}  // namespace tarn::inline v1
+}  // namespace tarn::inline v1::detail
