@@ -1,0 +1,114 @@
+// sum and mean.
+#include <cmath>
+
+#include <tarn/core/dispatch.h>
+#include <tarn/core/ops/copy.h>
+#include <tarn/core/ops/pointwise.h>
+#include <tarn/core/ops/reduce_common.h>
+#include <tarn/core/ops/reduction.h>
+
+namespace tarn::inline v1 {
+
+using namespace detail;
+
+namespace {
+
+// --- sum ---
+
+void sum_cpu(const Args& a, Tensor* out) {
+  reduce_into(a[0], DimSet(a.attrs<ReduceAttrs>().dims), ReduceKind::Sum, *out);
+}
+
+void sum_grad(GradArgs& g) {
+  const auto& attrs = g.attrs<ReduceAttrs>();
+  g.set(0, spread(g.grad(), g.input_sizes(0), DimSet(attrs.dims), attrs.keepdim));
+}
+
+const Op sum_op = {
+    .name = "sum", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = sum_cpu, .grad = sum_grad};
+
+Tensor sum_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
+  ScalarType result = dtype.value_or(is_floating(x.dtype()) ? x.dtype() : kLong);
+  bool convert = dtype && (is_floating(*dtype) != is_floating(x.dtype()) || *dtype == kBool);
+  return dispatch(sum_op, {convert ? cast(x, result) : x}, ReduceAttrs{dims, keepdim, int64_t(result)});
+}
+
+// --- mean ---
+
+template <class T>
+bool all_finite(Results<T>& values) {
+  for (T v : values)
+    if (!std::isfinite(v)) return false;
+  return true;
+}
+
+// A float sum may overflow where the mean does not: what is not finite is computed again in double.
+void repair_means(const Tensor& x, DimSet dims, Results<float>& means) {
+  std::vector<double> wide(size_t(means.size()));
+  reduce_elements<double>(x, dims, {ReduceKind::Sum}, wide.data());
+  double count = double(reduced_count(x.sizes(), dims));
+  for (int64_t i = 0; i < means.size(); ++i)
+    if (!std::isfinite(means.data()[i])) means.data()[i] = float(wide[size_t(i)] / count);
+}
+
+void mean_cpu(const Args& a, Tensor* out) {
+  const Tensor& x = a[0];
+  DimSet dims = DimSet(a.attrs<ReduceAttrs>().dims);
+  int64_t count = reduced_count(x.sizes(), dims);
+  visit_compute(out->dtype(), [&]<class T>(Type<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      Results<T> results(*out);
+      reduce_elements<T>(x, dims, {ReduceKind::Sum}, results.data());
+      for (T& v : results) v /= T(count);
+      if constexpr (std::is_same_v<T, float>) {
+        if (count > 0 && !all_finite(results)) repair_means(x, dims, results);
+      }
+      results.store();
+    }
+  });
+}
+
+void mean_grad(GradArgs& g) {
+  const auto& attrs = g.attrs<ReduceAttrs>();
+  DimSet dims = DimSet(attrs.dims);
+  double count = double(reduced_count(g.input_sizes(0), dims));
+  g.set(0, spread(div(g.grad(), count), g.input_sizes(0), dims, attrs.keepdim));
+}
+
+const Op mean_op = {
+    .name = "mean", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = mean_cpu, .grad = mean_grad};
+
+Tensor mean_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
+  ScalarType result = dtype.value_or(x.dtype());
+  check(is_floating(result), "mean: needs a floating dtype, got ", result,
+        "; call to(kFloat) first or give a dtype");
+  Tensor in = is_floating(x.dtype()) ? x : cast(x, result);
+  return dispatch(mean_op, {in}, ReduceAttrs{dims, keepdim, int64_t(result)});
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, std::optional<ScalarType> dtype) {
+  return sum_over(x, all_dims(x), false, dtype);
+}
+Tensor sum(const Tensor& x, IntArrayRef dims, bool keepdim, std::optional<ScalarType> dtype) {
+  return sum_over(x, dim_set("sum", x, dims), keepdim, dtype);
+}
+
+Tensor mean(const Tensor& x, std::optional<ScalarType> dtype) {
+  return mean_over(x, all_dims(x), false, dtype);
+}
+Tensor mean(const Tensor& x, IntArrayRef dims, bool keepdim, std::optional<ScalarType> dtype) {
+  return mean_over(x, dim_set("mean", x, dims), keepdim, dtype);
+}
+
+Tensor Tensor::sum(std::optional<ScalarType> dtype) const { return tarn::sum(*this, dtype); }
+Tensor Tensor::sum(IntArrayRef dims, bool keepdim, std::optional<ScalarType> dtype) const {
+  return tarn::sum(*this, dims, keepdim, dtype);
+}
+Tensor Tensor::mean(std::optional<ScalarType> dtype) const { return tarn::mean(*this, dtype); }
+Tensor Tensor::mean(IntArrayRef dims, bool keepdim, std::optional<ScalarType> dtype) const {
+  return tarn::mean(*this, dims, keepdim, dtype);
+}
+
+}  // namespace tarn::inline v1
