@@ -1,0 +1,171 @@
+// DataLoader: batches of a dataset in the sampler's order, made ahead by worker threads.
+//
+//   auto loader = data::make_data_loader<data::samplers::RandomSampler>(
+//       std::move(dataset), data::DataLoaderOptions().batch_size(64).workers(2).seed(1));
+//   for (auto& batch : *loader) train(batch.data, batch.target);
+//
+// The batches, augmentation included, are the same for any number of workers.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+
+#include <tarn/data/dataset.h>
+#include <tarn/data/loader_engine.h>
+#include <tarn/data/samplers.h>
+
+namespace tarn::inline v1::data {
+
+class TARN_API DataLoaderOptions {
+ public:
+  DataLoaderOptions() = default;
+  DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
+
+  DataLoaderOptions& batch_size(size_t n) { return set(batch_size_, n); }
+  // Threads that make batches; 0: the calling thread does.
+  DataLoaderOptions& workers(size_t n) { return set(workers_, n); }
+  // How many batches are under way at most; twice the workers unless set.
+  DataLoaderOptions& max_jobs(size_t n) { return set(max_jobs_, n); }
+  // How long to wait for a batch before an Error.
+  DataLoaderOptions& timeout(std::chrono::milliseconds t) { return set(timeout_, t); }
+  // false: batches are handed over as they are done.
+  DataLoaderOptions& enforce_ordering(bool on) { return set(enforce_ordering_, on); }
+  // Leaves out a last batch that is smaller than the others.
+  DataLoaderOptions& drop_last(bool on) { return set(drop_last_, on); }
+  // Fixes the order of a RandomSampler and the numbers of random transforms; else they follow manual_seed().
+  DataLoaderOptions& seed(uint64_t s) { return set(seed_, s); }
+
+  size_t batch_size() const { return batch_size_; }
+  size_t workers() const { return workers_; }
+  size_t max_jobs() const { return max_jobs_.value_or(2 * workers_); }
+  std::optional<std::chrono::milliseconds> timeout() const { return timeout_; }
+  bool enforce_ordering() const { return enforce_ordering_; }
+  bool drop_last() const { return drop_last_; }
+  std::optional<uint64_t> seed() const { return seed_; }
+
+ private:
+  template <class Field, class Value>
+  DataLoaderOptions& set(Field& field, Value value) {
+    field = value;
+    return *this;
+  }
+
+  size_t batch_size_ = 1;
+  size_t workers_ = 0;
+  std::optional<size_t> max_jobs_;
+  std::optional<std::chrono::milliseconds> timeout_;
+  bool enforce_ordering_ = true;
+  bool drop_last_ = false;
+  std::optional<uint64_t> seed_;
+};
+
+namespace detail {
+// Checks the options. A seed that is not given is drawn from default_generator().
+TARN_API LoaderConfig loader_config(const DataLoaderOptions& options);
+}  // namespace detail
+
+// Each worker has a copy of the dataset. A loader belongs to one thread at a time; destroying it ends the
+// workers.
+template <class Dataset, class Sampler>
+class StatelessDataLoader : private detail::LoaderJobs {
+ public:
+  using BatchType = typename Dataset::BatchType;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = BatchType;
+    using difference_type = std::ptrdiff_t;
+    using pointer = BatchType*;
+    using reference = BatchType&;
+
+    Iterator() = default;
+    explicit Iterator(StatelessDataLoader* loader) : loader_(loader) { ++*this; }
+    BatchType& operator*() const { return *loader_->batch_; }
+    BatchType* operator->() const { return &*loader_->batch_; }
+    Iterator& operator++() {
+      loader_->batch_.reset();
+      if (!loader_->engine_.next()) loader_ = nullptr;
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.loader_ == b.loader_; }
+
+   private:
+    StatelessDataLoader* loader_ = nullptr;
+  };
+
+  StatelessDataLoader(Dataset dataset, Sampler sampler, DataLoaderOptions options)
+      : options_(options),
+        config_(detail::loader_config(options)),
+        sampler_(std::move(sampler)),
+        datasets_(std::max<size_t>(1, config_.workers), dataset),
+        slots_(config_.max_jobs),
+        engine_(*this, config_) {
+    if constexpr (requires { sampler_.set_seed(uint64_t()); })
+      if (options.seed()) sampler_.set_seed(*options.seed());
+  }
+  // The engine's threads use the members before it; they end first.
+  ~StatelessDataLoader() override { engine_.stop(); }
+  StatelessDataLoader(const StatelessDataLoader&) = delete;
+  StatelessDataLoader& operator=(const StatelessDataLoader&) = delete;
+
+  // Starts the next epoch; an iterator of the one before ends here.
+  Iterator begin() {
+    batch_.reset();
+    engine_.start(epoch_);
+    if constexpr (requires { sampler_.set_epoch(size_t()); }) sampler_.set_epoch(epoch_);
+    sampler_.reset({});
+    ++epoch_;
+    return Iterator(this);
+  }
+  Iterator end() { return Iterator(); }
+
+  // The next begin() starts this epoch: how a run that goes on gets the batches that it would have had.
+  void set_epoch(size_t epoch) { epoch_ = epoch; }
+  // Ends the workers; the next begin() starts them anew.
+  void join() { engine_.stop(); }
+  const DataLoaderOptions& options() const noexcept { return options_; }
+
+ private:
+  std::optional<std::vector<size_t>> next_indices() override {
+    auto indices = sampler_.next(options_.batch_size());
+    if (indices && options_.drop_last() && indices->size() < options_.batch_size()) return std::nullopt;
+    return indices;
+  }
+  void make(size_t worker, size_t slot, const std::vector<size_t>& indices) override {
+    slots_[slot] = datasets_[worker].get_batch(indices);
+  }
+  void take(size_t slot) override {
+    batch_ = std::move(slots_[slot]);
+    slots_[slot].reset();
+  }
+
+  const DataLoaderOptions options_;
+  const detail::LoaderConfig config_;
+  Sampler sampler_;
+  std::vector<Dataset> datasets_;
+  std::vector<std::optional<BatchType>> slots_;
+  std::optional<BatchType> batch_;
+  size_t epoch_ = 0;
+  detail::LoaderEngine engine_;
+};
+
+template <class Dataset, class Sampler>
+std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset, Sampler sampler,
+                                                                        DataLoaderOptions options) {
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
+                                                                 options);
+}
+
+template <class Sampler = samplers::RandomSampler, class Dataset>
+std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
+                                                                        DataLoaderOptions options = {}) {
+  std::optional<size_t> size = dataset.size();
+  check(size.has_value(), "make_data_loader: the dataset does not know its size; pass a sampler");
+  return make_data_loader(std::move(dataset), Sampler(*size), options);
+}
+
+}  // namespace tarn::inline v1::data
