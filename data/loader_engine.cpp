@@ -79,6 +79,7 @@ struct LoaderEngine::State {
   void start_threads();
   void end_threads();
   void issue();
+  void drop_queue();
   void discard();
   std::unique_ptr<Job> wait_for_job();
   bool next_inline();
@@ -119,7 +120,7 @@ void LoaderEngine::State::end_threads() {
   {
     std::lock_guard lock(mutex);
     ending = true;
-    queue.clear();
+    drop_queue();
   }
   wake.notify_all();
   for (std::thread& thread : threads) thread.join();
@@ -146,11 +147,16 @@ void LoaderEngine::State::issue() {
   }
 }
 
+// With the mutex held: what no worker has begun will not be begun.
+void LoaderEngine::State::drop_queue() {
+  for (Job* job : queue) job->done = true;
+  queue.clear();
+}
+
 // Forgets all batches under way, when those that a worker has begun are done.
 void LoaderEngine::State::discard() {
   std::unique_lock lock(mutex);
-  for (Job* job : queue) job->done = true;
-  queue.clear();
+  drop_queue();
   ready.wait(lock,
              [&] { return std::all_of(issued.begin(), issued.end(), [](auto& job) { return job->done; }); });
   issued.clear();

@@ -1,5 +1,5 @@
-// Asking the real Python packages about files that Tarn wrote. `./dev test` sets TARN_PYTHON to an interpreter that has
-// what tests/python/test.txt lists; without it such tests say so and check nothing.
+// Asking the real Python packages about files that Tarn wrote. `./dev test` sets TARN_PYTHON to an
+// interpreter that has what tests/python/test.txt lists; without it such tests say so and check nothing.
 #pragma once
 
 #include <cstdlib>
@@ -8,13 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "catch.h"
-#include "temp_dir.h"
-#include "test_config.h"
+#include <tarn/tests/catch.h>
+#include <tarn/tests/temp_dir.h>
+#include <test_config.h>
 
 namespace tarn::testing {
 
-// What `tests/<script> <argument>` prints; nothing if there is no Python to ask. A script that fails fails the test.
+// What `tests/<script> <argument>` prints; nothing if there is no Python to ask. A script that fails fails
+// the test.
 inline std::optional<std::string> ask_python(const std::string& script, const std::string& argument) {
   const char* python = std::getenv("TARN_PYTHON");
   if (!python) {
@@ -24,8 +25,8 @@ inline std::optional<std::string> ask_python(const std::string& script, const st
   }
   TempDir folder;
   std::string output = folder / "output";
-  std::string command = std::string("'") + python + "' '" TARN_TEST_DIR "/" + script + "' '" + argument + "' > '" + output +
-                        "' 2> '" + output + ".err'";
+  std::string command = std::string("'") + python + "' '" TARN_TEST_DIR "/" + script + "' '" + argument +
+                        "' > '" + output + "' 2> '" + output + ".err'";
   int status = std::system(command.c_str());
   auto read = [](const std::string& path) {
     std::ifstream file(path);

@@ -3,16 +3,19 @@
 
 #include <zlib.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 
-#include "../support.h"
-#include "../temp_dir.h"
+#include <tarn/tests/support.h>
+#include <tarn/tests/temp_dir.h>
 
 namespace tarn::testing {
 
 inline void write_file(const std::string& path, const std::string& bytes) {
+  // Writing over a file is slow: some file systems flush the old one first.
+  std::remove(path.c_str());
   std::ofstream(path, std::ios::binary) << bytes;
 }
 

@@ -2,7 +2,7 @@
 
 #include <png.h>
 
-#include "files.h"
+#include <tarn/tests/data/files.h>
 
 namespace tarn {
 namespace {
@@ -23,8 +23,9 @@ std::vector<uint8_t> decode(const std::string& bytes, int format, int64_t& heigh
 }
 
 TEST_CASE("a PNG holds the image's bytes") {
+  using Case = std::pair<int64_t, int>;
   for (auto [channels, format] :
-       {std::pair(1, PNG_FORMAT_GRAY), std::pair(3, PNG_FORMAT_RGB), std::pair(4, PNG_FORMAT_RGBA)}) {
+       {Case(1, PNG_FORMAT_GRAY), Case(3, PNG_FORMAT_RGB), Case(4, PNG_FORMAT_RGBA)}) {
     Tensor image = detail::make_tensor({channels, 5, 7}, kByte);
     fill_with(image, [](int64_t i) { return i * 37 % 256; });
     int64_t height = 0, width = 0;
@@ -45,7 +46,8 @@ TEST_CASE("a PNG of two dims is grey, and a strided image is read by its strides
 
 TEST_CASE("what is no image is named") {
   CHECK_ERROR(data::encode_png(detail::make_tensor({2, 2}, kFloat)), "png: image must be uint8, got Float");
-  CHECK_ERROR(data::encode_png(detail::make_tensor({2}, kByte)), "png: image must be (H, W) or (C, H, W), got [2]");
+  CHECK_ERROR(data::encode_png(detail::make_tensor({2}, kByte)),
+              "png: image must be (H, W) or (C, H, W), got [2]");
   CHECK_ERROR(data::encode_png(detail::make_tensor({2, 3, 3}, kByte)),
               "png: image must have 1, 3 or 4 channels, got [2, 3, 3]");
   CHECK_ERROR(data::encode_png(detail::make_tensor({1, 0, 3}, kByte)),

@@ -7,7 +7,7 @@ import zlib
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-# Without a limit the accumulator keeps a sample of the events only.
+#Without a limit the accumulator keeps a sample of the events only.
 events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "images": 0, "histograms": 0})
 events.Reload()
 for tag in sorted(events.Tags()["scalars"]):

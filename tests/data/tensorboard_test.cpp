@@ -5,8 +5,8 @@
 
 #include <tarn/data/crc32c.h>
 
-#include "../python.h"
-#include "files.h"
+#include <tarn/tests/data/files.h>
+#include <tarn/tests/python.h>
 
 namespace tarn {
 namespace {
@@ -28,7 +28,8 @@ TEST_CASE("TensorBoard reads scalars") {
   writer.add_scalar("lr", 1e-3, int64_t(1) << 40);
   writer.close();
   if (auto read = ask_python("data/read_events.py", folder.path()))
-    CHECK(*read == "scalar loss/train 0 1.5\nscalar loss/train 1 -0.25\nscalar lr 1099511627776 0.00100000005\n");
+    CHECK(*read ==
+          "scalar loss/train 0 1.5\nscalar loss/train 1 -0.25\nscalar lr 1099511627776 0.00100000005\n");
 }
 
 TEST_CASE("TensorBoard reads each of add_scalars' curves as a run") {
@@ -54,15 +55,12 @@ TEST_CASE("TensorBoard reads images") {
 TEST_CASE("TensorBoard reads histograms") {
   TempDir folder;
   SummaryWriter writer(folder.path());
-  writer.add_histogram("weights", tensor_of({-1, 0, 0.5, 0.5, 1e30}, kDouble), 7);
+  writer.add_histogram("weights", tensor_of({-1, 0, 0.5, 0.5, 2}, kDouble), 7);
   writer.close();
-  if (auto read = ask_python("data/read_events.py", folder.path())) {
-    // Bins (0, 1e-12], ... are half open: 0 lies below the edge 1e-12.
-    CHECK(read->rfind("histogram weights 7 -1.0 1e+30 5.0 1e+30 1e+60 ", 0) == 0);
-    CHECK(read->find("bin 1e-12 1\n") != std::string::npos);
-    CHECK(read->find("bin 1.79769e+308 1\n") != std::string::npos);
-    CHECK(read->find(" 2\n") != std::string::npos);
-  }
+  if (auto read = ask_python("data/read_events.py", folder.path()))
+    CHECK(*read ==
+          "histogram weights 7 -1.0 2.0 5.0 2.0 5.5 591 4\n"
+          "bin -0.917246 1\nbin 1e-12 1\nbin 0.517762 2\nbin 2.16282 1\n");
 }
 
 TEST_CASE("a run that goes on makes TensorBoard forget the steps that it repeats") {
@@ -97,7 +95,8 @@ TEST_CASE("what cannot be written is named") {
   TempDir folder;
   SummaryWriter writer(folder.path());
   CHECK_ERROR(writer.add_histogram("h", tensor_of({1, NAN}), 0), "add_histogram: element 1 of 2 is nan");
-  CHECK_ERROR(writer.add_histogram("h", detail::make_tensor({0}, kFloat), 0), "add_histogram: the tensor is empty");
+  CHECK_ERROR(writer.add_histogram("h", detail::make_tensor({0}, kFloat), 0),
+              "add_histogram: the tensor is empty");
   CHECK_ERROR(writer.add_image("i", detail::make_tensor({2, 2}, kLong), 0),
               "add_image: image must be uint8 or floating, got Long");
   writer.close();

@@ -5,7 +5,7 @@
 #include <tarn/core/random.h>
 #include <tarn/data/dataset.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 namespace tarn {
 namespace {
@@ -29,7 +29,8 @@ TEST_CASE("Normalize names what does not fit") {
   Tensor image = tensor_of({1, 2, 3, 4}, kFloat, {2, 1, 2});
   CHECK_ERROR(Normalize<>({1, 2, 3}, 1)(image), "Normalize: 3 values for data of sizes [2, 1, 2]");
   CHECK_ERROR(Normalize<>(1, 0)(image), "Normalize: a std of 0 was given");
-  CHECK_ERROR(Normalize<>(1, 1)(image.to(kByte)), "Normalize: needs floating data on the cpu, got Byte on cpu");
+  CHECK_ERROR(Normalize<>(1, 1)(image.to(kByte)),
+              "Normalize: needs floating data on the cpu, got Byte on cpu");
 }
 
 // Every window that 200 crops of a 3x4 image gave, by its values.
@@ -52,8 +53,9 @@ TEST_CASE("RandomCrop cuts every window and no other") {
 TEST_CASE("RandomCrop pads with zeros") {
   manual_seed(1);
   Tensor image = tensor_of({1, 2, 3, 4}, kByte, {2, 2});
-  std::set<std::vector<double>> expected = {{0, 0, 0, 1}, {0, 0, 1, 2}, {0, 0, 2, 0}, {0, 1, 0, 3}, {1, 2, 3, 4},
-                                            {2, 0, 4, 0}, {0, 3, 0, 0}, {3, 4, 0, 0}, {4, 0, 0, 0}};
+  std::set<std::vector<double>> expected = {{0, 0, 0, 1}, {0, 0, 1, 2}, {0, 0, 2, 0},
+                                            {0, 1, 0, 3}, {1, 2, 3, 4}, {2, 0, 4, 0},
+                                            {0, 3, 0, 0}, {3, 4, 0, 0}, {4, 0, 0, 0}};
   CHECK(crops(image, RandomCrop<>(2, 1)) == expected);
   // Padding beyond the window: some crops hold nothing of the image.
   CHECK(crops(image, RandomCrop<>(1, 3)) == std::set<std::vector<double>>{{0}, {1}, {2}, {3}, {4}});
@@ -110,9 +112,8 @@ TEST_CASE("Stack puts examples along a new first dim, whatever their layout") {
 
 TEST_CASE("transforms are chained in the order of the map calls") {
   data::datasets::TensorDataset rows(tensor_of({1, 2, 3}));
-  auto plus = data::transforms::Lambda<data::TensorExample>([](data::TensorExample e) {
-    return data::TensorExample(tensor_of({e.data.item<double>() + 1}));
-  });
+  auto plus = data::transforms::Lambda<data::TensorExample>(
+      [](data::TensorExample e) { return data::TensorExample(tensor_of({e.data.item<double>() + 1})); });
   auto square = data::transforms::Lambda<data::TensorExample, double>(
       [](data::TensorExample e) { return e.data.item<double>() * e.data.item<double>(); });
   auto total = data::transforms::Collate<double>([](std::vector<double> squares) {
