@@ -6,7 +6,7 @@
 #include <tarn/core/ops/random.h>
 #include <tarn/core/parallel.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using testing::values_of;

@@ -25,7 +25,7 @@ def main():
         broken += bool(result.broken)
         print(f"{'broken' if result.broken else 'kept  '}  {result.name}", flush=True)
         for line in result.broken[:40]:
-            print(f"          {line}")
+            print(f"          {line[:200]}")
         if len(result.broken) > 40:
             print(f"          and {len(result.broken) - 40} more")
         for line in result.notes:
