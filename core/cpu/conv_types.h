@@ -14,7 +14,7 @@ struct ConvShape {
   int64_t nd;
   int64_t in[kMaxSpatial], out[kMaxSpatial], kernel[kMaxSpatial];
   int64_t stride[kMaxSpatial], pad_low[kMaxSpatial], pad_high[kMaxSpatial], dilation[kMaxSpatial];
-  bool channels_last;
+  int64_t channels_last;  // 0 or 1; a word, so that shapes compare as bytes
 
   int64_t in_size() const { return product(in); }
   int64_t out_size() const { return product(out); }
