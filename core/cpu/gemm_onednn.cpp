@@ -3,6 +3,7 @@
 #include <tarn_config.h>
 
 #if TARN_HAS_ONEDNN
+#include <tarn/core/cpu/conv_onednn.h>
 #include <tarn/core/cpu/onednn.h>
 #endif
 
@@ -22,7 +23,10 @@ void gemm_f32(const GemmCall<float>& g) {
 // oneDNN has no double.
 void gemm_f64(const GemmCall<double>& g) { eigen_contractions.gemm.f64(g); }
 
-constinit const ContractionProvider provider = {"onednn", {gemm_f32, gemm_f64}, {}};
+constinit const ContractionProvider provider = {
+    "onednn",
+    {gemm_f32, gemm_f64},
+    {onednn::conv_forward, onednn::conv_backward_input, onednn::conv_backward_weight}};
 
 }  // namespace
 
