@@ -1,5 +1,5 @@
-// Words that options take, each a type of its own as in libtorch: MSELossOptions().reduction(kSum), padding(kSame),
-// init::kaiming_normal_(w, 0, kFanOut, kReLU). An option's type says which words it knows.
+// Words that options take, each a type of its own as in libtorch: MSELossOptions().reduction(kSum),
+// padding(kSame), init::kaiming_normal_(w, 0, kFanOut, kReLU). An option's type says which words it knows.
 #pragma once
 
 #include <tarn/core/error.h>

@@ -15,15 +15,8 @@ template <size_t D, class T = int64_t>
 class ExpandingArray {
  public:
   template <class N>
-    requires std::is_integral_v<N>
-  ExpandingArray(N value) {
-    values_.fill(T(value));
-  }
-  ExpandingArray(T value)
-    requires(!std::is_integral_v<T>)
-  {
-    values_.fill(value);
-  }
+  requires std::is_integral_v<N> ExpandingArray(N value) { values_.fill(T(value)); }
+  ExpandingArray(T value) requires(!std::is_integral_v<T>) { values_.fill(value); }
   ExpandingArray(std::initializer_list<T> list) : ExpandingArray(list.begin(), list.size()) {}
   ExpandingArray(const std::vector<T>& list) : ExpandingArray(list.data(), list.size()) {}
   ExpandingArray(const std::array<T, D>& values) : values_(values) {}

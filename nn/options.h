@@ -15,7 +15,8 @@ namespace tarn::inline v1::nn {
 // --- linear ---
 
 struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
+  LinearOptions(int64_t in_features, int64_t out_features)
+      : in_features_(in_features), out_features_(out_features) {}
   TARN_ARG(int64_t, in_features);
   TARN_ARG(int64_t, out_features);
   TARN_ARG(bool, bias) = true;
@@ -32,7 +33,8 @@ struct UnflattenOptions {
   TARN_ARG(std::vector<int64_t>, sizes);
 };
 
-// rows of `num_embeddings`, each of `embedding_dim` numbers; the row padding_idx starts as zero and gets no gradient.
+// rows of `num_embeddings`, each of `embedding_dim` numbers; the row padding_idx starts as zero and gets no
+// gradient.
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
@@ -49,8 +51,7 @@ template <size_t D>
 class ConvPadding {
  public:
   template <class N>
-    requires std::is_integral_v<N>
-  ConvPadding(N value) : value_(value) {}
+  requires std::is_integral_v<N> ConvPadding(N value) : value_(value) {}
   ConvPadding(std::initializer_list<int64_t> list) : value_(list) {}
   ConvPadding(const std::vector<int64_t>& list) : value_(list) {}
   ConvPadding(const ExpandingArray<D>& value) : value_(value) {}
