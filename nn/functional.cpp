@@ -1,0 +1,86 @@
+#include <tarn/nn/functional.h>
+
+#include <tarn/core/ops/contractions.h>
+#include <tarn/core/ops/creation.h>
+#include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/pointwise.h>
+#include <tarn/core/ops/random.h>
+#include <tarn/core/ops/views.h>
+
+namespace tarn::inline v1::nn::functional {
+
+// --- activations ---
+
+Tensor relu(const Tensor& input, const ReLUFuncOptions& options) {
+  return options.inplace() ? tarn::relu_(input) : tarn::relu(input);
+}
+
+Tensor relu6(const Tensor& input, const ReLU6FuncOptions& options) {
+  return options.inplace() ? tarn::relu6_(input) : tarn::relu6(input);
+}
+
+Tensor leaky_relu(const Tensor& input, const LeakyReLUFuncOptions& options) {
+  const double slope = options.negative_slope();
+  return options.inplace() ? tarn::leaky_relu_(input, slope) : tarn::leaky_relu(input, slope);
+}
+
+Tensor elu(const Tensor& input, const ELUFuncOptions& options) {
+  return options.inplace() ? tarn::elu_(input, options.alpha()) : tarn::elu(input, options.alpha());
+}
+
+Tensor selu(const Tensor& input, const SELUFuncOptions& options) {
+  return options.inplace() ? tarn::selu_(input) : tarn::selu(input);
+}
+
+Tensor gelu(const Tensor& input, const GELUFuncOptions& options) { return tarn::gelu(input, options.approximate()); }
+
+Tensor silu(const Tensor& input) { return tarn::silu(input); }
+
+Tensor mish(const Tensor& input) { return tarn::mish(input); }
+
+Tensor hardtanh(const Tensor& input, const HardtanhFuncOptions& options) {
+  const double low = options.min_val(), high = options.max_val();
+  return options.inplace() ? tarn::hardtanh_(input, low, high) : tarn::hardtanh(input, low, high);
+}
+
+Tensor hardsigmoid(const Tensor& input) { return tarn::hardsigmoid(input); }
+
+Tensor hardswish(const Tensor& input) { return tarn::hardswish(input); }
+
+Tensor logsigmoid(const Tensor& input) { return tarn::log_sigmoid(input); }
+
+Tensor softplus(const Tensor& input, const SoftplusFuncOptions& options) {
+  return tarn::softplus(input, options.beta(), options.threshold());
+}
+
+// --- linear, convolution, embedding ---
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  return tarn::linear(input, weight, bias);
+}
+
+Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options) {
+  return tarn::embedding(weight, input, options.padding_idx().value_or(-1));
+}
+
+Tensor one_hot(const Tensor& indices, int64_t num_classes) { return tarn::one_hot(indices, num_classes); }
+
+// --- dropout ---
+
+Tensor dropout(const Tensor& input, const DropoutFuncOptions& options) {
+  return options.inplace() ? tarn::dropout_(input, options.p(), options.training())
+                           : tarn::dropout(input, options.p(), options.training());
+}
+
+Tensor dropout2d(const Tensor& input, const Dropout2dFuncOptions& options) {
+  check(input.dim() == 3 || input.dim() == 4, "dropout2d: input must be (N, C, H, W) or (C, H, W), got ",
+        input.sizes());
+  check(options.p() >= 0 && options.p() <= 1, "dropout2d: p must be in [0, 1], got ", options.p());
+  if (!options.training() || options.p() == 0) return input;
+  std::vector<int64_t> sizes = input.sizes().vec();
+  sizes[sizes.size() - 1] = sizes[sizes.size() - 2] = 1;
+  Tensor kept = tarn::dropout(tarn::ones(sizes, input.options()), options.p(), true);
+  return options.inplace() ? input.mul_(kept) : input * kept;
+}
+
+}  // namespace tarn::inline v1::nn::functional
