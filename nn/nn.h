@@ -1,0 +1,10 @@
+// Everything in tarn::nn.
+#pragma once
+
+#include <tarn/nn/containers.h>
+#include <tarn/nn/functional.h>
+#include <tarn/nn/init.h>
+#include <tarn/nn/modules/activation.h>
+#include <tarn/nn/modules/dropout.h>
+#include <tarn/nn/modules/linear.h>
+#include <tarn/nn/sequential.h>
