@@ -142,7 +142,7 @@ TEST_CASE("a parameter's layout does not change the update", "[optim]") {
   run_steps(*with_holes, leaf, 3);
   run_steps(*without, dense, 3);
   CHECK_SAME(leaf.detach(), dense.detach());
-  CHECK(wide.select(1, 1).equal(zeros({120})));
+  CHECK_SAME(wide.select(1, 1), zeros({120}));
 }
 
 TEST_CASE("a parameter without a gradient stays as it is", "[optim]") {
@@ -151,7 +151,7 @@ TEST_CASE("a parameter without a gradient stays as it is", "[optim]") {
   with.set_grad(gradient({3}, 0));
   optimizer.step();
   CHECK_SAME(without.detach(), formula_tensor({3}));
-  CHECK(!with.detach().equal(formula_tensor({3})));
+  CHECK(bit_difference(with.detach(), formula_tensor({3})) != "");
 }
 
 TEST_CASE("an update counts as a write", "[optim]") {
@@ -185,7 +185,7 @@ TEST_CASE("a closure's loss comes back from step, computed with gradients on", "
   });
   CHECK(grad_mode);
   CHECK(loss.item<double>() == 7.0);
-  CHECK(!param.detach().equal(formula_tensor({3})));
+  CHECK(bit_difference(param.detach(), formula_tensor({3})) != "");
 }
 
 TEST_CASE("a group keeps its own options and takes the others from the optimizer", "[optim]") {
