@@ -1,6 +1,7 @@
 #include <tarn/nn/functional.h>
 
 #include <tarn/core/ops/contractions.h>
+#include <tarn/core/ops/conv.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/pointwise.h>
@@ -57,6 +58,18 @@ Tensor softplus(const Tensor& input, const SoftplusFuncOptions& options) {
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   return tarn::linear(input, weight, bias);
+}
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions& o) {
+  if (o.padding().is_same())
+    return tarn::conv1d(input, weight, o.bias(), o.stride(), "same", o.dilation(), o.groups());
+  return tarn::conv1d(input, weight, o.bias(), o.stride(), o.padding().value(), o.dilation(), o.groups());
+}
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions& o) {
+  if (o.padding().is_same())
+    return tarn::conv2d(input, weight, o.bias(), o.stride(), "same", o.dilation(), o.groups());
+  return tarn::conv2d(input, weight, o.bias(), o.stride(), o.padding().value(), o.dilation(), o.groups());
 }
 
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options) {

@@ -5,6 +5,7 @@
 #include <tarn/nn/functional.h>
 #include <tarn/nn/init.h>
 #include <tarn/nn/modules/activation.h>
+#include <tarn/nn/modules/conv.h>
 #include <tarn/nn/modules/dropout.h>
 #include <tarn/nn/modules/linear.h>
 #include <tarn/nn/sequential.h>
