@@ -1,6 +1,7 @@
 #include <tarn/autograd/saved.h>
 
 #include <tarn/autograd/accumulate.h>
+#include <tarn/core/pool.h>
 
 namespace tarn::inline v1::detail {
 
@@ -33,7 +34,7 @@ Tensor SavedTensor::unpack(const char* op, const char* what, int index, const Ed
     const Tensor& leaf = static_cast<AccumulateGrad&>(*edge.function).variable;
     if (leaf.get().storage == storage_.get() && leaf.sizes() == IntArrayRef(sizes_)) return leaf;
   }
-  TensorImpl* impl = new TensorImpl;
+  TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
   Tensor out(Ref<TensorImpl>::adopt(impl));
   impl->dtype = dtype_;
   impl->storage = storage_.get();
