@@ -2,6 +2,24 @@
 
 namespace tarn::inline v1 {
 
+namespace {
+
+using State = OrderedDict<std::string, Tensor>;
+
+void save_state(const State& state, const std::string& path) {
+  safetensors::File file;
+  for (const auto& item : state) file.tensors.emplace(item.key(), item.value());
+  safetensors::save(file, path);
+}
+
+State load_state(const std::string& path) {
+  State state;
+  for (auto& [name, tensor] : safetensors::load(path).tensors) state.insert(name, tensor);
+  return state;
+}
+
+}  // namespace
+
 void save(const Tensor& tensor, const std::string& path) {
   safetensors::save({{{"tensor", tensor}}, {}}, path);
 }
@@ -30,16 +48,16 @@ void load(std::vector<Tensor>& tensors, const std::string& path) {
   tensors = std::move(loaded);
 }
 
-void save(const nn::Module& module, const std::string& path) {
-  safetensors::File file;
-  for (const auto& item : module.state_dict()) file.tensors.emplace(item.key(), item.value());
-  safetensors::save(file, path);
+void save(const nn::Module& module, const std::string& path) { save_state(module.state_dict(), path); }
+
+void load(nn::Module& module, const std::string& path) { module.load_state_dict(load_state(path)); }
+
+void save(const optim::Optimizer& optimizer, const std::string& path) {
+  save_state(optimizer.state_dict(), path);
 }
 
-void load(nn::Module& module, const std::string& path) {
-  nn::StateDict state;
-  for (auto& [name, tensor] : safetensors::load(path).tensors) state.insert(name, tensor);
-  module.load_state_dict(state);
+void load(optim::Optimizer& optimizer, const std::string& path) {
+  optimizer.load_state_dict(load_state(path));
 }
 
 }  // namespace tarn::inline v1

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <tarn/nn/holder.h>
 #include <tarn/nn/module.h>
+#include <tarn/optim/optimizer.h>
 #include <tarn/serialize/safetensors.h>
 
 namespace tarn::inline v1 {
@@ -24,6 +26,11 @@ TARN_API void load(std::vector<Tensor>& tensors, const std::string& path);
 // and misshapen key, and leaves the module as it was.
 TARN_API void save(const nn::Module& module, const std::string& path);
 TARN_API void load(nn::Module& module, const std::string& path);
+
+// An optimizer's state_dict(), options included, in PyTorch's layout. load() needs an optimizer of the same
+// class over parameters of the same shapes.
+TARN_API void save(const optim::Optimizer& optimizer, const std::string& path);
+TARN_API void load(optim::Optimizer& optimizer, const std::string& path);
 
 template <class M>
 void save(const std::shared_ptr<M>& module, const std::string& path) {

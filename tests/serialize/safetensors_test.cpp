@@ -192,12 +192,14 @@ TEST_CASE("every truncation of a safetensors file is refused", "[fuzz]") {
   safetensors::save(one_of_each(), folder / "x");
   std::string bytes = read_file(folder / "x");
   size_t refused = 0;
-  for (size_t length = 0; length < bytes.size(); ++length)
-    refused += error_for(bytes.substr(0, length)) != "no error";
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    write_file(folder / "y", bytes.substr(0, length));
+    refused += error_of([&] { safetensors::load(folder / "y"); }).rfind("safetensors: ", 0) == 0;
+  }
   CHECK(refused == bytes.size());
 }
 
-TEST_CASE("damage to a header is refused or gives tensors within the file", "[fuzz]") {
+TEST_CASE("a hundred thousand damages of a header are refused or give tensors within the file", "[fuzz]") {
   TempDir folder;
   safetensors::save(one_of_each(), folder / "x");
   std::string bytes = read_file(folder / "x");
@@ -205,7 +207,7 @@ TEST_CASE("damage to a header is refused or gives tensors within the file", "[fu
   std::memcpy(&header, bytes.data(), 8);
   std::mt19937 random(1);
   size_t refused = 0;
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 100000; ++i) {
     std::string mutant = bytes;
     for (int edits = 1 + int(random() % 3); edits > 0; --edits)
       mutant[random() % (8 + header)] = char(random());
@@ -219,7 +221,7 @@ TEST_CASE("damage to a header is refused or gives tensors within the file", "[fu
       ++refused;
     }
   }
-  CHECK(refused > 4000);
+  CHECK(refused > 80000);
 }
 
 std::vector<std::string> names_in(const std::string& folder) {

@@ -1,6 +1,7 @@
 #include <tarn/serialize/serialize.h>
 
 #include <tarn/nn/holder.h>
+#include <tarn/optim/sgd.h>
 #include <tarn/tests/python.h>
 #include <tarn/tests/support.h>
 
@@ -75,6 +76,26 @@ TEST_CASE("tensors are saved alone and in vectors") {
   CHECK_ERROR(load(y, folder / "many"), "load: " + (folder / "many") + " holds 12 tensors, expected one");
   CHECK_ERROR(load(loaded, folder / "x"),
               "load: " + (folder / "x") + " holds 1 tensors, but none named \"0\"");
+}
+
+TEST_CASE("an optimizer's momentum and options are saved and loaded") {
+  TempDir folder;
+  auto trained = [](double lr, int steps) {
+    Tensor w = formula_tensor({3});
+    auto optimizer = std::make_unique<optim::SGD>(std::vector<Tensor>{w.requires_grad_()},
+                                                  optim::SGDOptions(lr).momentum(0.9));
+    for (int i = 0; i < steps; ++i) {
+      w.set_grad(formula_tensor({3}, kFloat, kUnit));
+      optimizer->step();
+    }
+    return optimizer;
+  };
+  auto first = trained(0.5, 2), second = trained(0.1, 0);
+  save(*first, folder / "sgd");
+  load(*second, folder / "sgd");
+  optim::Optimizer::State want = first->state_dict(), got = second->state_dict();
+  REQUIRE(got.size() == want.size());
+  for (const auto& item : want) CHECK_SAME(got[item.key()], item.value());
 }
 
 TEST_CASE("a null module is refused") {
