@@ -5,7 +5,6 @@
 #include <tarn/core/accessor.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/ops/contractions.h>
-#include <tarn/core/ops/conv.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
@@ -17,5 +16,7 @@
 #include <tarn/core/print.h>
 #include <tarn/core/random.h>
 #include <tarn/core/tensor.h>
+#include <tarn/data/data.h>
 #include <tarn/nn/nn.h>
 #include <tarn/optim/optim.h>
+#include <tarn/serialize/serialize.h>

@@ -1,5 +1,7 @@
 #include <tarn/data/loader.h>
 
+#include <algorithm>
+
 #include <tarn/core/cpu/philox.h>
 #include <tarn/core/random.h>
 
@@ -23,7 +25,7 @@ LoaderConfig loader_config(const DataLoaderOptions& options) {
         options.workers());
   size_t jobs = options.max_jobs();
   check(options.workers() == 0 || jobs > 0, "data loader: max_jobs must be at least 1, got 0");
-  int64_t timeout = options.timeout() ? options.timeout()->count() : 0;
+  int64_t timeout = options.timeout_ms().value_or(0);
   check(timeout >= 0, "data loader: timeout must not be negative, got ", timeout, " ms");
   return {.workers = options.workers(),
           .max_jobs = std::max<size_t>(1, jobs),

@@ -7,8 +7,6 @@
 // The batches, augmentation included, are the same for any number of workers.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <memory>
 
@@ -29,7 +27,12 @@ class TARN_API DataLoaderOptions {
   // How many batches are under way at most; twice the workers unless set.
   DataLoaderOptions& max_jobs(size_t n) { return set(max_jobs_, n); }
   // How long to wait for a batch before an Error.
-  DataLoaderOptions& timeout(std::chrono::milliseconds t) { return set(timeout_, t); }
+  // A std::chrono duration, taken as whole milliseconds.
+  template <class Duration>
+  DataLoaderOptions& timeout(Duration t) {
+    using Period = typename Duration::period;
+    return set(timeout_ms_, int64_t(t.count()) * 1000 * Period::num / Period::den);
+  }
   // false: batches are handed over as they are done.
   DataLoaderOptions& enforce_ordering(bool on) { return set(enforce_ordering_, on); }
   // Leaves out a last batch that is smaller than the others.
@@ -40,7 +43,7 @@ class TARN_API DataLoaderOptions {
   size_t batch_size() const { return batch_size_; }
   size_t workers() const { return workers_; }
   size_t max_jobs() const { return max_jobs_.value_or(2 * workers_); }
-  std::optional<std::chrono::milliseconds> timeout() const { return timeout_; }
+  std::optional<int64_t> timeout_ms() const { return timeout_ms_; }
   bool enforce_ordering() const { return enforce_ordering_; }
   bool drop_last() const { return drop_last_; }
   std::optional<uint64_t> seed() const { return seed_; }
@@ -55,7 +58,7 @@ class TARN_API DataLoaderOptions {
   size_t batch_size_ = 1;
   size_t workers_ = 0;
   std::optional<size_t> max_jobs_;
-  std::optional<std::chrono::milliseconds> timeout_;
+  std::optional<int64_t> timeout_ms_;
   bool enforce_ordering_ = true;
   bool drop_last_ = false;
   std::optional<uint64_t> seed_;
@@ -101,7 +104,7 @@ class StatelessDataLoader : private detail::LoaderJobs {
       : options_(options),
         config_(detail::loader_config(options)),
         sampler_(std::move(sampler)),
-        datasets_(std::max<size_t>(1, config_.workers), dataset),
+        datasets_(config_.workers > 0 ? config_.workers : 1, dataset),
         slots_(config_.max_jobs),
         engine_(*this, config_) {
     if constexpr (requires { sampler_.set_seed(uint64_t()); })

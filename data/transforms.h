@@ -2,9 +2,9 @@
 // the batch.
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include <tarn/data/callable.h>
 #include <tarn/data/example.h>
 #include <tarn/data/sample.h>
 
@@ -44,7 +44,7 @@ class Transform : public BatchTransform<std::vector<Input>, std::vector<Output>>
 template <class Input, class Output = Input>
 class BatchLambda : public BatchTransform<Input, Output> {
  public:
-  using FunctionType = std::function<Output(Input)>;
+  using FunctionType = detail::Callable<Output(Input)>;
   explicit BatchLambda(FunctionType function) : function_(std::move(function)) {}
 
   Output apply_batch(Input input) override {
@@ -60,7 +60,7 @@ class BatchLambda : public BatchTransform<Input, Output> {
 template <class Input, class Output = Input>
 class Lambda : public Transform<Input, Output> {
  public:
-  using FunctionType = std::function<Output(Input)>;
+  using FunctionType = detail::Callable<Output(Input)>;
   explicit Lambda(FunctionType function) : function_(std::move(function)) {}
 
   Output apply(Input input) override { return function_(std::move(input)); }
@@ -106,7 +106,7 @@ class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor
 template <class Target = Tensor>
 class TensorLambda : public TensorTransform<Target> {
  public:
-  using FunctionType = std::function<Tensor(Tensor)>;
+  using FunctionType = detail::Callable<Tensor(Tensor)>;
   explicit TensorLambda(FunctionType function) : function_(std::move(function)) {}
 
   Tensor operator()(Tensor input) override { return function_(std::move(input)); }

@@ -52,6 +52,18 @@ using namespace tarn::cuda;
 namespace indexing {
 using namespace tarn::indexing;
 }
+namespace data {
+using namespace tarn::data;
+namespace datasets {
+using namespace tarn::data::datasets;
+}
+namespace samplers {
+using namespace tarn::data::samplers;
+}
+namespace transforms {
+using namespace tarn::data::transforms;
+}
+}  // namespace data
 namespace enumtype {
 using namespace tarn::enumtype;
 }

@@ -1,6 +1,8 @@
 #include <tarn/data/loader.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <numeric>
 #include <set>
