@@ -5,6 +5,7 @@
 #include <tarn/core/accessor.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/ops/contractions.h>
+#include <tarn/core/ops/conv.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
