@@ -9,6 +9,8 @@
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/loss.h>
+#include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/random.h>
 #include <tarn/core/ops/reduction.h>

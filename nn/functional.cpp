@@ -4,6 +4,7 @@
 #include <tarn/core/ops/conv.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/random.h>
 #include <tarn/core/ops/views.h>
@@ -33,7 +34,9 @@ Tensor selu(const Tensor& input, const SELUFuncOptions& options) {
   return options.inplace() ? tarn::selu_(input) : tarn::selu(input);
 }
 
-Tensor gelu(const Tensor& input, const GELUFuncOptions& options) { return tarn::gelu(input, options.approximate()); }
+Tensor gelu(const Tensor& input, const GELUFuncOptions& options) {
+  return tarn::gelu(input, options.approximate());
+}
 
 Tensor silu(const Tensor& input) { return tarn::silu(input); }
 
@@ -77,6 +80,14 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
 }
 
 Tensor one_hot(const Tensor& indices, int64_t num_classes) { return tarn::one_hot(indices, num_classes); }
+
+// --- normalisation ---
+
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+                  const BatchNormFuncOptions& options) {
+  return tarn::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
+                          options.training(), options.momentum(), options.eps());
+}
 
 // --- dropout ---
 
