@@ -9,10 +9,14 @@ namespace {
 
 Tensor reduce(const char* op, const Tensor& losses, int64_t reduction) {
   switch (reduction) {
-    case Reduction::None: return losses;
-    case Reduction::Mean: return mean(losses);
-    case Reduction::Sum: return sum(losses);
-    default: fail(op, ": reduction must be Reduction::None, Mean or Sum, got ", reduction);
+    case Reduction::None:
+      return losses;
+    case Reduction::Mean:
+      return mean(losses);
+    case Reduction::Sum:
+      return sum(losses);
+    default:
+      fail(op, ": reduction must be Reduction::None, Mean or Sum, got ", reduction);
   }
 }
 
