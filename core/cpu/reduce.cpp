@@ -127,7 +127,7 @@ class CounterTree {
 template <class T>
 class Reducer {
  public:
-  Reducer(const Tensor& x, DimSet dims, const Reduction<T>& what, T* out)
+  Reducer(const Tensor& x, DimSet dims, const ReduceSpec<T>& what, T* out)
       : what_(what),
         kernel_(reduce_kernels().get<T>(what.kind)),
         data_(static_cast<const char*>(x.data_ptr())),
@@ -349,7 +349,7 @@ class Reducer {
     }
   }
 
-  const Reduction<T>& what_;
+  const ReduceSpec<T>& what_;
   const ReduceKernel<T>& kernel_;
   const char* data_;
   int64_t width_;
@@ -362,12 +362,12 @@ class Reducer {
 }  // namespace
 
 template <class T>
-void reduce_elements(const Tensor& x, DimSet dims, const Reduction<T>& what, T* out) {
+void reduce_elements(const Tensor& x, DimSet dims, const ReduceSpec<T>& what, T* out) {
   Reducer<T>(x, dims, what, out).run();
 }
 
-template void reduce_elements(const Tensor&, DimSet, const Reduction<float>&, float*);
-template void reduce_elements(const Tensor&, DimSet, const Reduction<double>&, double*);
-template void reduce_elements(const Tensor&, DimSet, const Reduction<int64_t>&, int64_t*);
+template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<float>&, float*);
+template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<double>&, double*);
+template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<int64_t>&, int64_t*);
 
 }  // namespace tarn::inline v1::detail

@@ -11,7 +11,7 @@ namespace tarn::inline v1::detail {
 using DimSet = uint32_t;
 
 template <class T>
-struct Reduction {
+struct ReduceSpec {
   ReduceKind kind;
   T constant = 0;            // the power of SumPowers
   const T* param = nullptr;  // one per output, in the outputs' order: the mean, the shift
@@ -21,6 +21,6 @@ struct Reduction {
 // order. T is the compute type of x's dtype, or double for any floating dtype. The kind's identity where
 // nothing is reduced.
 template <class T>
-void reduce_elements(const Tensor& x, DimSet dims, const Reduction<T>& what, T* out);
+void reduce_elements(const Tensor& x, DimSet dims, const ReduceSpec<T>& what, T* out);
 
 }  // namespace tarn::inline v1::detail
