@@ -1,9 +1,9 @@
-// <torch/torch.h> for programs written for libtorch: Tarn's names under torch, at and c10, and the standard headers that
-// libtorch's brings. Put the folder that holds torch/ on the include path.
+// <torch/torch.h> for programs written for libtorch: Tarn's names under torch, at and c10, and the standard
+// headers that libtorch's brings. Put the folder that holds torch/ on the include path.
 //
 // The namespaces are real ones with using-directives, not aliases, so that a program may reopen them:
-// `namespace torch::nn { struct MyLayer ... }`. Names found through a directive are the program's own types as well:
-// torch::Tensor is tarn::Tensor.
+// `namespace torch::nn { struct MyLayer ... }`. Names found through a directive are the program's own types
+// as well: torch::Tensor is tarn::Tensor.
 #pragma once
 
 #include <algorithm>
@@ -109,9 +109,9 @@ using std::optional;
 #define TORCH_MODULE_IMPL TARN_MODULE_IMPL
 
 // Throws torch::Error with the given parts, or with the condition's text if there are none.
-#define TORCH_CHECK(condition, ...)                                                              \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]]                                                               \
+#define TORCH_CHECK(condition, ...)                                                                          \
+  do {                                                                                                       \
+    if (!(condition)) [[unlikely]]                                                                           \
       ::torch::compat_fail("Expected " #condition " to be true, but got false." __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 #define TORCH_INTERNAL_ASSERT TORCH_CHECK
@@ -120,7 +120,9 @@ using std::optional;
 namespace torch {
 template <class... Parts>
 [[noreturn]] void compat_fail(const char* condition, const Parts&... parts) {
-  if constexpr (sizeof...(Parts) == 0) ::tarn::fail(condition);
-  else ::tarn::fail(parts...);
+  if constexpr (sizeof...(Parts) == 0)
+    ::tarn::fail(condition);
+  else
+    ::tarn::fail(parts...);
 }
 }  // namespace torch
