@@ -3,10 +3,13 @@
 #include <tarn/core/ops/contractions.h>
 #include <tarn/core/ops/conv.h>
 #include <tarn/core/ops/creation.h>
+#include <tarn/core/ops/cross_entropy.h>
 #include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/loss.h>
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/random.h>
+#include <tarn/core/ops/softmax.h>
 #include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1::nn::functional {
@@ -57,6 +60,14 @@ Tensor softplus(const Tensor& input, const SoftplusFuncOptions& options) {
   return tarn::softplus(input, options.beta(), options.threshold());
 }
 
+Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options) {
+  return tarn::softmax(input, options.dim());
+}
+
+Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
+  return tarn::log_softmax(input, options.dim());
+}
+
 // --- linear, convolution, embedding ---
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
@@ -105,6 +116,31 @@ Tensor dropout2d(const Tensor& input, const Dropout2dFuncOptions& options) {
   sizes[sizes.size() - 1] = sizes[sizes.size() - 2] = 1;
   Tensor kept = tarn::dropout(tarn::ones(sizes, input.options()), options.p(), true);
   return options.inplace() ? input.mul_(kept) : input * kept;
+}
+
+// --- losses ---
+
+Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOptions& options) {
+  return tarn::nll_loss(input, target, options.weight(), options.reduction(), options.ignore_index());
+}
+
+Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options) {
+  return tarn::cross_entropy_loss(input, target, options.weight(), options.reduction(),
+                                  options.ignore_index(), options.label_smoothing());
+}
+
+Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOptions& options) {
+  return tarn::mse_loss(input, target, options.reduction());
+}
+
+Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossFuncOptions& options) {
+  return tarn::l1_loss(input, target, options.reduction());
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+                                        const BinaryCrossEntropyWithLogitsFuncOptions& options) {
+  return tarn::binary_cross_entropy_with_logits(input, target, options.weight(), options.pos_weight(),
+                                                options.reduction());
 }
 
 }  // namespace tarn::inline v1::nn::functional

@@ -8,6 +8,7 @@
 #include <tarn/nn/modules/conv.h>
 #include <tarn/nn/modules/dropout.h>
 #include <tarn/nn/modules/linear.h>
+#include <tarn/nn/modules/loss.h>
 #include <tarn/nn/modules/normalization.h>
 #include <tarn/nn/sequential.h>
 #include <tarn/nn/utils.h>

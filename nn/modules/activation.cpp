@@ -82,6 +82,22 @@ void SoftplusImpl::pretty_print(std::ostream& out) const {
   out << "tarn::nn::Softplus(beta=" << options.beta() << ", threshold=" << options.threshold() << ")";
 }
 
+Tensor SoftmaxImpl::forward(const Tensor& input) {
+  return in_module(*this, [&] { return functional::softmax(input, options); });
+}
+
+void SoftmaxImpl::pretty_print(std::ostream& out) const {
+  out << "tarn::nn::Softmax(dim=" << options.dim() << ")";
+}
+
+Tensor LogSoftmaxImpl::forward(const Tensor& input) {
+  return in_module(*this, [&] { return functional::log_softmax(input, options); });
+}
+
+void LogSoftmaxImpl::pretty_print(std::ostream& out) const {
+  out << "tarn::nn::LogSoftmax(dim=" << options.dim() << ")";
+}
+
 // --- without options ---
 
 Tensor SigmoidImpl::forward(const Tensor& input) {
