@@ -10,11 +10,18 @@ if(TARN_BUILD_SHARED)
   install(EXPORT tarn-shared NAMESPACE tarn:: FILE tarn-shared.cmake DESTINATION ${tarn_package_dir})
 endif()
 
-install(DIRECTORY core autograd nn optim data serialize compile distributed
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.inc" PATTERN "core/cpu" EXCLUDE PATTERN "core/fault.h" EXCLUDE)
-file(GLOB tarn_root_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.h)
-install(FILES ${tarn_root_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+# Public headers: all but core/cpu and the headers that include it (or the build's options), which serve our .cpp files.
+file(GLOB_RECURSE tarn_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  core/*.h core/*.def autograd/*.h nn/*.h optim/*.h data/*.h serialize/*.h compile/*.h distributed/*.h)
+file(GLOB tarn_root_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} *.h)
+list(FILTER tarn_headers EXCLUDE REGEX "^core/cpu/")
+foreach(header ${tarn_headers} ${tarn_root_headers})
+  file(STRINGS ${header} private REGEX "^#include (<tarn/core/cpu/|\"tarn_config.h\")")
+  if(NOT private)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn/${folder})
+  endif()
+endforeach()
 
 configure_package_config_file(cmake/tarnConfig.cmake.in ${PROJECT_BINARY_DIR}/tarnConfig.cmake
   INSTALL_DESTINATION ${tarn_package_dir})
