@@ -2,6 +2,7 @@
 // is small, so it is one or two cache lines; erased entries leave no tombstones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -58,7 +58,7 @@ def self_contained():
             done = subprocess.run(["g++", "-std=c++20", f"-I{include}", "-fsyntax-only", "-x", "c++", "-"],
                                   input=f"#include <{header}>\n", capture_output=True, text=True)
             if done.returncode:
-                broken.append(f"{header}: {done.stderr.splitlines()[0]}")
+                broken.append(f"{header}: {next(line for line in done.stderr.splitlines() if 'error' in line)}")
     return Result(f"each of the {len(headers)} installed headers compiles alone", broken)
 
 
