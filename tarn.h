@@ -14,6 +14,7 @@
 #include <tarn/core/ops/loss.h>
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
+#include <tarn/core/ops/pool.h>
 #include <tarn/core/ops/random.h>
 #include <tarn/core/ops/reduction.h>
 #include <tarn/core/ops/softmax.h>
