@@ -8,6 +8,7 @@
 #include <tarn/core/ops/loss.h>
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
+#include <tarn/core/ops/pool.h>
 #include <tarn/core/ops/random.h>
 #include <tarn/core/ops/softmax.h>
 #include <tarn/core/ops/views.h>
@@ -98,6 +99,26 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const BatchNormFuncOptions& options) {
   return tarn::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
                           options.training(), options.momentum(), options.eps());
+}
+
+// --- pooling ---
+
+Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options) {
+  return tarn::max_pool2d(input, options.kernel_size(), options.stride(), options.padding(),
+                          options.dilation(), options.ceil_mode());
+}
+
+Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options) {
+  return tarn::avg_pool2d(input, options.kernel_size(), options.stride(), options.padding(),
+                          options.ceil_mode(), options.count_include_pad(), options.divisor_override());
+}
+
+Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options) {
+  check(input.dim() >= 2, "adaptive_avg_pool2d: input must be (N, C, H, W) or (C, H, W), got ",
+        input.sizes());
+  ExpandingArray<2> size = 0;
+  for (int d = 0; d < 2; ++d) size[d] = options.output_size()[d].value_or(input.size(d - 2));
+  return tarn::adaptive_avg_pool2d(input, size);
 }
 
 // --- dropout ---

@@ -10,5 +10,6 @@
 #include <tarn/nn/modules/linear.h>
 #include <tarn/nn/modules/loss.h>
 #include <tarn/nn/modules/normalization.h>
+#include <tarn/nn/modules/pooling.h>
 #include <tarn/nn/sequential.h>
 #include <tarn/nn/utils.h>

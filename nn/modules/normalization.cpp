@@ -22,8 +22,8 @@ void check_input(const Tensor& input, int64_t features) {
   constexpr bool is_1d = std::is_same_v<Derived, BatchNorm1dImpl>;
   check(is_1d ? input.dim() == 2 || input.dim() == 3 : input.dim() == 4, class_of<Derived>(),
         ": input must be ", is_1d ? "(N, C) or (N, C, L)" : "(N, C, H, W)", ", got ", input.sizes());
-  check(input.size(1) == features, class_of<Derived>(), ": input has ", input.size(1),
-        " channels, the module ", features, "; sizes ", input.sizes());
+  check(input.size(1) == features, class_of<Derived>(), ": input ", input.sizes(), " has ", input.size(1),
+        " channels, expected ", features);
 }
 
 const char* yes_no(bool value) { return value ? "true" : "false"; }
