@@ -1,0 +1,178 @@
+// Trains a small ResNet on the 60,000 images of Fashion-MNIST and shows what a training program in Tarn looks
+// like: data with augmentation, a network, an optimizer with a schedule, curves for TensorBoard, checkpoints.
+//
+//   resnet --help                                  the options
+//   resnet --resume                                goes on after the last finished epoch
+//   tensorboard --logdir out/resnet                the curves
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include <tarn/data/png.h>
+#include <tarn/data/tensorboard.h>
+#include <tarn/tarn.h>
+
+#include "checkpoint.h"
+#include "options.h"
+#include "progress.h"
+#include "resnet.h"
+#include "sheet.h"
+
+namespace data = tarn::data;
+namespace optim = tarn::optim;
+namespace transforms = tarn::data::transforms;
+using tarn::Tensor;
+using tarn::data::datasets::FashionMNIST;
+using tarn::utils::tensorboard::SummaryWriter;
+
+namespace {
+
+// Mean and deviation of the training images' pixels.
+constexpr double kMean = 0.2860, kStd = 0.3530;
+
+// Set by Ctrl-C; the loop below stops at the next step. The last finished epoch's checkpoint is on the disk.
+volatile std::sig_atomic_t interrupted = 0;
+
+auto training_data(const FashionMNIST& images) {
+  return FashionMNIST(images)
+      .map(transforms::RandomCrop<>(28, 2))
+      .map(transforms::RandomHorizontalFlip<>())
+      .map(transforms::Normalize<>(kMean, kStd))
+      .map(transforms::Stack<>());
+}
+
+auto test_data(const FashionMNIST& images) {
+  return FashionMNIST(images).map(transforms::Normalize<>(kMean, kStd)).map(transforms::Stack<>());
+}
+
+template <class Loader>
+void train_epoch(Training& training, Loader& loader, Progress& progress, SummaryWriter& writer) {
+  training.net->train();
+  int64_t step = training.scheduler.last_epoch();
+  for (auto& batch : loader) {
+    if (interrupted) return;
+    Tensor loss = nn::functional::cross_entropy(training.net->forward(batch.data), batch.target);
+    training.optimizer.zero_grad();
+    loss.backward();
+    training.optimizer.step();
+
+    double value = loss.item<double>();
+    writer.add_scalar("loss/train", value, step);
+    writer.add_scalar("lr", training.scheduler.get_last_lr()[0], step++);
+    training.scheduler.step();
+    progress.add(batch.data.size(0), value);
+  }
+}
+
+// The predicted class of each image, in the dataset's order.
+template <class Loader>
+std::vector<int64_t> predict(ResNet& net, Loader& loader) {
+  tarn::NoGradGuard no_grad;
+  net->eval();
+  std::vector<int64_t> classes;
+  for (auto& batch : loader) {
+    Tensor best = net->forward(batch.data).argmax(1);
+    const int64_t* values = best.data_ptr<int64_t>();
+    classes.insert(classes.end(), values, values + best.numel());
+  }
+  return classes;
+}
+
+double accuracy(const std::vector<int64_t>& classes, const Tensor& targets) {
+  const int64_t* truth = targets.data_ptr<int64_t>();
+  int64_t right = 0;
+  for (size_t i = 0; i < classes.size(); ++i) right += classes[i] == truth[i];
+  return 100.0 * double(right) / double(classes.size());
+}
+
+Tensor sheet_of(const FashionMNIST& images, const std::vector<int64_t>& classes) {
+  const int64_t shown = std::min<int64_t>(64, int64_t(classes.size()));
+  std::vector<Labelled> labels;
+  for (int64_t i = 0; i < shown; ++i)
+    labels.push_back({FashionMNIST::class_name(classes[i]),
+                      FashionMNIST::class_name(images.targets().data_ptr<int64_t>()[i])});
+  return draw_sheet(images.bytes().narrow(0, 0, shown), labels);
+}
+
+void write_histograms(SummaryWriter& writer, const ResNet& net, int64_t epoch) {
+  for (const auto& parameter : net->named_parameters())
+    writer.add_histogram(parameter.key(), parameter.value(), epoch);
+}
+
+int run(const Options& options) {
+  if (options.threads > 0) tarn::set_num_threads(options.threads);
+  tarn::manual_seed(options.seed);
+  std::filesystem::create_directories(options.out);
+  const std::string checkpoint = options.out + "/checkpoint.safetensors";
+
+  FashionMNIST train_images(options.data, FashionMNIST::Mode::kTrain);
+  FashionMNIST test_images(options.data, FashionMNIST::Mode::kTest);
+  auto loader_options =
+      data::DataLoaderOptions(options.batch_size).workers(options.workers).seed(options.seed);
+  auto train_loader = data::make_data_loader<data::samplers::RandomSampler>(
+      training_data(train_images), data::DataLoaderOptions(loader_options).drop_last(true));
+  auto test_loader = data::make_data_loader<data::samplers::SequentialSampler>(
+      test_data(test_images), data::DataLoaderOptions(loader_options).batch_size(500));
+
+  const int64_t steps = int64_t(*train_images.size()) / options.batch_size;  // per epoch
+  tarn::check(steps > 0, "--batch-size: must be at most ", *train_images.size(), ", got ",
+              options.batch_size);
+  ResNet net;
+  optim::SGD optimizer(net->parameters(),
+                       optim::SGDOptions(options.lr).momentum(0.9).nesterov(true).weight_decay(5e-4));
+  auto scheduler = optim::warmup_cosine(optimizer, /*warmup=*/steps, /*total=*/steps * options.epochs);
+  Training training{net, optimizer, *scheduler};
+  if (options.resume && std::filesystem::exists(checkpoint)) load_checkpoint(checkpoint, training, options);
+  std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),
+              static_cast<long long>(options.workers), static_cast<long long>(training.finished_epochs + 1),
+              static_cast<long long>(options.epochs), options.out.c_str());
+
+  SummaryWriter writer(options.out, /*purge_step=*/scheduler->last_epoch());
+  while (training.finished_epochs < options.epochs) {
+    int64_t epoch = training.finished_epochs;
+    train_loader->set_epoch(size_t(epoch));
+    Progress progress(tarn::str("epoch ", epoch + 1, "/", options.epochs), steps * options.batch_size);
+    train_epoch(training, *train_loader, progress, writer);
+    if (interrupted) {
+      std::printf("\nstopped; start with --resume to go on after epoch %lld\n",
+                  static_cast<long long>(epoch));
+      return 130;
+    }
+    double speed = progress.images_per_second();
+
+    double percent = accuracy(predict(net, *test_loader), test_images.targets());
+    training.finished_epochs = epoch + 1;
+    save_checkpoint(checkpoint, training, options);
+    writer.add_scalar("accuracy/test", percent, scheduler->last_epoch());
+    writer.add_scalar("images per second", speed, scheduler->last_epoch());
+    write_histograms(writer, net, scheduler->last_epoch());
+    writer.flush();
+    char result[100];
+    std::snprintf(result, sizeof result, "%.0f images/s  test accuracy %.2f %%", speed, percent);
+    progress.finish(result);
+  }
+
+  Tensor sheet = sheet_of(test_images, predict(net, *test_loader));
+  data::write_png(options.out + "/sheet.png", sheet);
+  writer.add_image("test images", sheet, scheduler->last_epoch());
+  writer.close();
+  std::printf("wrote %s and sheet.png; curves: tensorboard --logdir %s\n", checkpoint.c_str(),
+              options.out.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ParsedOptions parsed = parse_options(argc, argv);
+  if (parsed.exit_status) return *parsed.exit_status;
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  try {
+    return run(parsed.options);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "resnet: %s\n", e.what());
+    return 1;
+  }
+}
