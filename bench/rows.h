@@ -1,0 +1,23 @@
+// The rows that the bench program can time. A row is measured in a process of its own, PyTorch's twin in
+// another, the two in turn (bench/run.py), so that neither warms or cools the machine for the other.
+#pragma once
+
+#include <cstdint>
+
+namespace tarn::bench {
+
+struct Row {
+  const char* name;
+  // Makes what is timed once; then each call of `step` does the work of `items` items.
+  struct Work {
+    virtual ~Work() = default;
+    virtual void step() = 0;
+  };
+  Work* (*make)();
+  int64_t items;
+  const char* item;  // "images"
+};
+
+extern const Row demo_step;
+
+}  // namespace tarn::bench
