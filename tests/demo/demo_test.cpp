@@ -1,0 +1,181 @@
+// The demo program as a user runs it, on a small data set of the same format.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <tarn/serialize/safetensors.h>
+#include <tarn/tests/data/files.h>
+#include <tarn/tests/python.h>
+#include <tarn/tests/support.h>
+
+namespace tarn {
+namespace {
+
+using namespace testing;
+
+const std::string kProgram = TARN_BUILD_DIR "/examples/resnet/resnet";
+
+// 320 images to train on and 100 to test with; the label is the quarter of the picture that is bright.
+void write_images(const std::string& prefix, uint32_t count) {
+  std::string images = big_endian(0x803) + big_endian(count) + big_endian(28) + big_endian(28);
+  std::string labels = big_endian(0x801) + big_endian(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t label = i * 7 % 4;
+    labels.push_back(char(label));
+    for (uint32_t p = 0; p < 784; ++p) {
+      bool bright = p / 28 / 14 * 2 + p % 28 / 14 == label;
+      images.push_back(char((bright ? 150 : 0) + (i * 31 + p * 17) % 100));
+    }
+  }
+  write_file(prefix + "-images-idx3-ubyte.gz", gzipped(images));
+  write_file(prefix + "-labels-idx1-ubyte.gz", gzipped(labels));
+}
+
+struct Demo {
+  TempDir folder;
+  Demo() {
+    write_images(folder / "train", 320);
+    write_images(folder / "t10k", 100);
+  }
+
+  std::string out(const std::string& name) const { return folder / name; }
+
+  std::vector<std::string> arguments(const std::string& name, std::vector<std::string> more) const {
+    std::vector<std::string> all = {kProgram,  "--data",       folder.path(), "--out",
+                                    out(name), "--batch-size", "32"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // Starts the program with its output in the file `log`.
+  pid_t start(std::vector<std::string> arguments) const {
+    std::string log = folder / "log";
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_t child = fork();
+    if (child == 0) {
+      if (std::freopen(log.c_str(), "w", stdout) && dup2(1, 2) == 2) execv(kProgram.c_str(), argv.data());
+      _exit(127);
+    }
+    return child;
+  }
+
+  int finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  int run(const std::string& name, std::vector<std::string> more) const {
+    return finish(start(arguments(name, std::move(more))));
+  }
+  std::string log() const { return read_file(folder / "log"); }
+};
+
+// The demo is not part of the sanitizers' and faults' builds.
+bool demo_is_built() {
+  if (std::filesystem::exists(kProgram)) return true;
+  WARN(kProgram << " is not built");
+  SUCCEED();
+  return false;
+}
+
+int64_t finished_epochs(const std::string& checkpoint) {
+  if (!std::filesystem::exists(checkpoint)) return 0;
+  return std::stoll(safetensors::load(checkpoint).metadata.at("epoch"));
+}
+
+TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  int status = demo.run("a", {"--epochs", "3", "--lr", "0.05"});
+  INFO(demo.log());
+  REQUIRE(status == 0);
+  CHECK(demo.log().find("test accuracy 100.00 %") != std::string::npos);
+  CHECK(finished_epochs(demo.out("a/checkpoint.safetensors")) == 3);
+  CHECK(read_file(demo.out("a/sheet.png")).substr(1, 3) == "PNG");
+
+  if (auto read = ask_python("data/read_events.py", demo.out("a"))) {
+    CHECK(read->find("scalar loss/train 29 ") != std::string::npos);
+    CHECK(read->find("scalar accuracy/test 30 100\n") != std::string::npos);
+    CHECK(read->find("image test images 30 ") != std::string::npos);
+    CHECK(read->find("histogram layers.0.conv1.weight 30 ") != std::string::npos);
+  }
+  if (auto read = ask_python("serialize/read_safetensors.py", demo.out("a/checkpoint.safetensors"))) {
+    CHECK(read->find("metadata epoch 3\n") != std::string::npos);
+    CHECK(read->find("model.layers.2.shortcut.1.running_var float32 [128]") != std::string::npos);
+    CHECK(read->find("optimizer.state.0.momentum_buffer float32 [16, 1, 3, 3]") != std::string::npos);
+  }
+}
+
+TEST_CASE("the demo killed and resumed ends as if it had not been, to the bit") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  REQUIRE(demo.run("whole", {"--epochs", "4", "--threads", "1", "--workers", "0"}) == 0);
+
+  // Other numbers of threads and workers, which must not matter either.
+  std::vector<std::string> options = {"--epochs", "4", "--threads", "2", "--workers", "2"};
+  pid_t child = demo.start(demo.arguments("parts", options));
+  std::string checkpoint = demo.out("parts/checkpoint.safetensors");
+  while (finished_epochs(checkpoint) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  kill(child, SIGKILL);
+  demo.finish(child);
+  REQUIRE(finished_epochs(checkpoint) >= 1);
+  options.push_back("--resume");
+  int status = demo.run("parts", options);
+  INFO(demo.log());
+  REQUIRE(status == 0);
+
+  CHECK(read_file(checkpoint) == read_file(demo.out("whole/checkpoint.safetensors")));
+  CHECK(read_file(demo.out("parts/sheet.png")) == read_file(demo.out("whole/sheet.png")));
+}
+
+TEST_CASE("the demo stops at Ctrl-C and says how to go on") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  pid_t child = demo.start(demo.arguments("a", {"--epochs", "1000"}));
+  while (finished_epochs(demo.out("a/checkpoint.safetensors")) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  kill(child, SIGINT);
+  int status = demo.finish(child);
+  INFO(demo.log());
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK(demo.log().find("stopped; start with --resume to go on after epoch ") != std::string::npos);
+}
+
+TEST_CASE("the demo names bad options") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  auto refuses = [&](std::vector<std::string> options, const std::string& text) {
+    INFO(text);
+    CHECK(WEXITSTATUS(demo.run("a", options)) != 0);
+    CHECK(demo.log().find(text) != std::string::npos);
+  };
+  refuses({"--epochs", "0"}, "--epochs: Value 0 not in range");
+  refuses({"--epochs", "many"}, "--epochs");
+  refuses({"--lr", "-1"}, "--lr: Value -1 not in range");
+  refuses({"--lr", "nan"}, "--lr");
+  refuses({"--workers", "1000"}, "--workers: Value 1000 not in range");
+  refuses({"--thread", "2"}, "--thread");
+  refuses({"--batch-size", "500"}, "--batch-size: must be at most 320, got 500");
+  refuses({"--data", "/nowhere"}, "apt-get install dataset-fashion-mnist");
+}
+
+TEST_CASE("the demo refuses to resume with options that would give another run") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  REQUIRE(demo.run("a", {"--epochs", "1"}) == 0);
+  CHECK(demo.run("a", {"--epochs", "2", "--resume"}) != 0);
+  CHECK(demo.log().find("was made with --epochs 1, now it is 2; give the same, or start without --resume") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace tarn
