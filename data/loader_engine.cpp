@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include <tarn/core/fault.h>
 #include <tarn/core/parallel.h>
 #include <tarn/data/sample.h>
 
@@ -46,6 +47,7 @@ std::exception_ptr with_sample(const SampleContext& context, std::exception_ptr 
 }
 
 void run(Job& job, LoaderJobs& jobs, size_t worker, uint64_t seed) {
+  if (tarn::detail::fault(41)) seed += worker;
   SampleScope scope(seed, job.epoch, job.indices);
   try {
     jobs.make(worker, job.slot, job.indices);
