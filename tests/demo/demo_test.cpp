@@ -150,6 +150,32 @@ TEST_CASE("the demo stops at Ctrl-C and says how to go on") {
   CHECK(demo.log().find("stopped; start with --resume to go on after epoch ") != std::string::npos);
 }
 
+// Megabytes of memory that a process has in use.
+double resident(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/statm");
+  int64_t size = 0, pages = 0;
+  file >> size >> pages;
+  return double(pages) * double(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+TEST_CASE("the demo's memory does not grow over epochs") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  pid_t child = demo.start(demo.arguments("a", {"--epochs", "1000"}));
+  auto memory_after = [&](int64_t epochs) {
+    while (finished_epochs(demo.out("a/checkpoint.safetensors")) < epochs &&
+           waitpid(child, nullptr, WNOHANG) == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return resident(child);
+  };
+  double early = memory_after(4), late = memory_after(24);
+  kill(child, SIGKILL);
+  demo.finish(child);
+  INFO(early << " MB, then " << late << " MB");
+  CHECK(early > 10);
+  CHECK(late < early * 1.03 + 2);
+}
+
 TEST_CASE("the demo names bad options") {
   if (!demo_is_built()) return;
   Demo demo;
