@@ -118,10 +118,11 @@ int run(const Options& options) {
   const int64_t steps = int64_t(*train_images.size()) / options.batch_size;  // per epoch
   tarn::check(steps > 0, "--batch-size: must be at most ", *train_images.size(), ", got ",
               options.batch_size);
+  const int64_t total = steps * options.epochs;
   ResNet net;
   optim::SGD optimizer(net->parameters(),
                        optim::SGDOptions(options.lr).momentum(0.9).nesterov(true).weight_decay(5e-4));
-  auto scheduler = optim::warmup_cosine(optimizer, /*warmup=*/steps, /*total=*/steps * options.epochs);
+  auto scheduler = optim::warmup_cosine(optimizer, /*warmup=*/std::min(steps, total / 4), total);
   Training training{net, optimizer, *scheduler};
   if (options.resume && std::filesystem::exists(checkpoint)) load_checkpoint(checkpoint, training, options);
   std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),

@@ -185,9 +185,9 @@ TEST_CASE("the demo names bad options") {
     CHECK(demo.log().find(text) != std::string::npos);
   };
   refuses({"--epochs", "0"}, "--epochs: Value 0 not in range");
-  refuses({"--epochs", "many"}, "--epochs");
-  refuses({"--lr", "-1"}, "--lr: Value -1 not in range");
-  refuses({"--lr", "nan"}, "--lr");
+  refuses({"--epochs", "many"}, "--epochs: Value many not in range");
+  refuses({"--lr", "-1"}, "--lr: Value -1 is not a positive number");
+  refuses({"--lr", "nan"}, "--lr: Value nan is not a positive number");
   refuses({"--workers", "1000"}, "--workers: Value 1000 not in range");
   refuses({"--thread", "2"}, "--thread");
   refuses({"--batch-size", "500"}, "--batch-size: must be at most 320, got 500");
