@@ -1,4 +1,5 @@
 // The demo program as a user runs it, on a small data set of the same format.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,7 +60,8 @@ struct Demo {
     argv.push_back(nullptr);
     pid_t child = fork();
     if (child == 0) {
-      if (std::freopen(log.c_str(), "w", stdout) && dup2(1, 2) == 2) execv(kProgram.c_str(), argv.data());
+      int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (file >= 0 && dup2(file, 1) == 1 && dup2(file, 2) == 2) execv(kProgram.c_str(), argv.data());
       _exit(127);
     }
     return child;
