@@ -36,9 +36,6 @@ Tensor SavedTensor::unpack(const char* op, const char* what, int index, const Ed
   }
   TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
   Tensor out(Ref<TensorImpl>::adopt(impl));
-  impl->dtype = dtype_;
-  impl->storage = storage_.get();
-  retain(impl->storage);
   impl->offset = offset_;
   impl->flags = flags_;
   set_geometry(*impl, sizes_, strides_);

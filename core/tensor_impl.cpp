@@ -80,6 +80,14 @@ void destroy(StorageImpl* storage) noexcept {
     delete storage;
 }
 
+TensorImpl* new_impl(StorageImpl* storage, ScalarType dtype) {
+  TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
+  impl->dtype = dtype;
+  impl->storage = storage;
+  retain(storage);
+  return impl;
+}
+
 void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {
   impl.sizes = Dims(sizes);
   impl.strides = Dims(strides);
@@ -109,10 +117,7 @@ Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Dev
 
 Tensor make_alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const TensorImpl& from = base.get();
-  TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
-  impl->dtype = from.dtype;
-  impl->storage = from.storage;
-  retain(from.storage);
+  TensorImpl* impl = new_impl(from.storage, from.dtype);
   impl->offset = offset;
   impl->flags = from.flags & (kInferenceTensor | kIgnoreVersion);
   set_geometry(*impl, sizes, strides);

@@ -73,6 +73,9 @@ inline void release(TensorImpl* p) noexcept { release_counted(p); }
 inline void retain(StorageImpl* p) noexcept { p->refs.fetch_add(1, std::memory_order_relaxed); }
 inline void release(StorageImpl* p) noexcept { release_counted(p); }
 
+// An impl that shares `storage` and has no geometry yet.
+TARN_API TensorImpl* new_impl(StorageImpl* storage, ScalarType dtype);
+
 // Sets sizes and strides, and what follows from them: numel and the layout flags.
 TARN_API void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides);
 
