@@ -5,6 +5,7 @@
 #include <tarn/core/cpu/strided.h>
 #include <tarn/core/ops/pointwise_form.h>
 #include <tarn/core/parallel.h>
+#include <tarn_config.h>
 
 namespace tarn::inline v1::detail {
 
@@ -25,10 +26,12 @@ constexpr int kComputeSize[] = {4, 8, 8};
 
 const PointwiseTable& table_for(Compute compute) {
   static const PointwiseTable* const* tables = [] {
-#if defined(__x86_64__)
-    static const PointwiseTable* const v3_tables[] = {&v3::pointwise_f32, &v3::pointwise_f64, &v3::pointwise_i64};
+#if TARN_HAS_V4
     static const PointwiseTable* const v4_tables[] = {&v4::pointwise_f32, &v4::pointwise_f64, &v4::pointwise_i64};
     if (cpu_isa() == CpuIsa::V4) return v4_tables;
+#endif
+#if TARN_HAS_V3
+    static const PointwiseTable* const v3_tables[] = {&v3::pointwise_f32, &v3::pointwise_f64, &v3::pointwise_i64};
     if (cpu_isa() == CpuIsa::V3) return v3_tables;
 #endif
     static const PointwiseTable* const generic_tables[] = {&generic::pointwise_f32, &generic::pointwise_f64,
