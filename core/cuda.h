@@ -1,4 +1,5 @@
-// What a program asks about GPUs. This version of Tarn computes on CPUs; these answer so, as PyTorch's CPU build does.
+// What a program asks about GPUs. This version of Tarn computes on CPUs; these answer so, as PyTorch's CPU
+// build does.
 #pragma once
 
 #include <tarn/core/device.h>

@@ -25,10 +25,7 @@ void check_name(const char* function, const std::string& name) {
 
 Module::~Module() = default;
 
-const std::string& Module::name() const {
-  if (name_.empty()) name_ = detail::demangle(typeid(*this));
-  return name_;
-}
+std::string Module::name() const { return name_.empty() ? detail::demangle(typeid(*this)) : name_; }
 
 std::shared_ptr<Module> Module::self(const char* function) const {
   auto pointer = std::const_pointer_cast<Module>(weak_from_this().lock());

@@ -46,7 +46,7 @@ class TARN_API Module : public std::enable_shared_from_this<Module> {
   Module& operator=(Module&&) noexcept = default;
   virtual ~Module();
 
-  const std::string& name() const;
+  std::string name() const;
 
   // --- the tree; paths are like "layer1.0.conv1" ---
   std::vector<Tensor> parameters(bool recurse = true) const;
@@ -201,7 +201,7 @@ class TARN_API Module : public std::enable_shared_from_this<Module> {
   template <class Derived>
   friend class Cloneable;
 
-  mutable std::string name_;
+  std::string name_;
   std::string path_;
   std::vector<std::string> transient_buffers_;
 };

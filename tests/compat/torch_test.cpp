@@ -65,12 +65,14 @@ TEST_CASE("a libtorch program trains", "[nn]") {
   net->train();
   torch::Tensor x = torch::rand({64, 2}, torch::TensorOptions().device(device)) - 0.5;
   torch::Tensor y = ((x.select(1, 0) * x.select(1, 1)) > 0).to(torch::kLong);  // xor of the signs
-  torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(0.01).betas(std::make_tuple(0.9, 0.99)));
+  torch::optim::Adam optimizer(net->parameters(),
+                               torch::optim::AdamOptions(0.01).betas(std::make_tuple(0.9, 0.99)));
   torch::optim::StepLR scheduler(optimizer, /*step_size=*/150, /*gamma=*/0.1);
   double first = 0, last = 0;
   for (int epoch = 0; epoch < 200; ++epoch) {
     optimizer.zero_grad();
-    torch::Tensor loss = F::cross_entropy(net->forward(x), y, F::CrossEntropyFuncOptions().reduction(torch::kMean));
+    torch::Tensor loss =
+        F::cross_entropy(net->forward(x), y, F::CrossEntropyFuncOptions().reduction(torch::kMean));
     loss.backward();
     torch::nn::utils::clip_grad_norm_(net->parameters(), 5.0);
     optimizer.step();
@@ -112,7 +114,9 @@ TEST_CASE("TORCH_CHECK throws with its parts, or with the condition", "[nn]") {
     }
     return std::string("no error");
   };
-  CHECK(text([] { TORCH_CHECK(1 > 2, "one is ", 1, " of ", torch::ones({2, 3}).sizes()); }) == "one is 1 of [2, 3]");
+  CHECK(text([] {
+          TORCH_CHECK(1 > 2, "one is ", 1, " of ", torch::ones({2, 3}).sizes());
+        }) == "one is 1 of [2, 3]");
   CHECK(text([] { TORCH_CHECK(1 > 2); }) == "Expected 1 > 2 to be true, but got false.");
   CHECK(text([] { TORCH_CHECK(2 > 1, "never"); }) == "no error");
 }
