@@ -3,16 +3,18 @@
 include(CMakePackageConfigHelpers)
 set(tarn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
 
+if(TARN_BUILD_SHARED)
+  install(TARGETS tarn tarn_torch EXPORT tarn-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT tarn-shared NAMESPACE tarn:: FILE tarn-shared.cmake DESTINATION ${tarn_package_dir})
+else()
+  install(TARGETS tarn_torch EXPORT tarn-static)
+endif()
 install(TARGETS tarn_static EXPORT tarn-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT tarn-static NAMESPACE tarn:: FILE tarn-static.cmake DESTINATION ${tarn_package_dir})
-if(TARN_BUILD_SHARED)
-  install(TARGETS tarn EXPORT tarn-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT tarn-shared NAMESPACE tarn:: FILE tarn-shared.cmake DESTINATION ${tarn_package_dir})
-endif()
 
 # Public headers: all but core/cpu and the headers that include it (or the build's options), which serve our .cpp files.
 file(GLOB_RECURSE tarn_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-  core/*.h core/*.def autograd/*.h nn/*.h optim/*.h data/*.h serialize/*.h compile/*.h distributed/*.h)
+  core/*.h core/*.def autograd/*.h nn/*.h optim/*.h data/*.h serialize/*.h compile/*.h distributed/*.h compat/*.h)
 file(GLOB tarn_root_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} *.h)
 list(FILTER tarn_headers EXCLUDE REGEX "^core/cpu/")
 foreach(header ${tarn_headers} ${tarn_root_headers})

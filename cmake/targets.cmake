@@ -92,3 +92,15 @@ if(TARN_BUILD_SHARED)
 else()
   add_library(tarn::tarn ALIAS tarn_static)
 endif()
+
+# For programs written for libtorch: tarn::torch is tarn::tarn with <torch/torch.h> on the path.
+add_library(tarn_torch INTERFACE)
+target_include_directories(tarn_torch INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/compat> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tarn/compat>)
+if(TARN_BUILD_SHARED)
+  target_link_libraries(tarn_torch INTERFACE tarn)
+else()
+  target_link_libraries(tarn_torch INTERFACE tarn_static)
+endif()
+set_target_properties(tarn_torch PROPERTIES EXPORT_NAME torch)
+add_library(tarn::torch ALIAS tarn_torch)
