@@ -13,7 +13,11 @@ namespace tarn::inline v1::detail {
 
 namespace {
 
+// Below this many multiply-adds oneDNN's preparations cost more than the product; Eigen has few.
+constexpr int64_t kTiny = 24 * 24 * 24;
+
 void gemm_f32(const GemmCall<float>& g) {
+  if (g.m * g.n * g.k <= kTiny) return eigen_contractions.gemm.f32(g);
   onednn::SerialScope serial;
   dnnl_status_t status = dnnl_sgemm(g.a_transposed ? 'T' : 'N', g.b_transposed ? 'T' : 'N', g.m, g.n, g.k,
                                     g.alpha, g.a, g.lda, g.b, g.ldb, g.accumulate ? 1.0f : 0.0f, g.c, g.ldc);
