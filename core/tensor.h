@@ -5,6 +5,7 @@
 // Thread rule: any number of threads may read one tensor; a write needs the tensor to itself.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -173,9 +174,18 @@ class TARN_API Tensor {
   Tensor mean(IntArrayRef dims, bool keepdim = false, std::optional<ScalarType> dtype = {}) const;
   Tensor prod(std::optional<ScalarType> dtype = {}) const;
   Tensor prod(int64_t dim, bool keepdim = false, std::optional<ScalarType> dtype = {}) const;
-  Tensor var(bool unbiased = true) const;
+  Tensor var() const { return var(IntArrayRef{}, true); }
+  // A bool and nothing that converts to one: var(1) and var({1}) mean dim 1.
+  template <std::same_as<bool> B>
+  Tensor var(B unbiased) const {
+    return var(IntArrayRef{}, unbiased);
+  }
   Tensor var(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
-  Tensor std(bool unbiased = true) const;
+  Tensor std() const { return std(IntArrayRef{}, true); }
+  template <std::same_as<bool> B>
+  Tensor std(B unbiased) const {
+    return std(IntArrayRef{}, unbiased);
+  }
   Tensor std(IntArrayRef dims, bool unbiased = true, bool keepdim = false) const;
   Tensor norm(const Scalar& p = 2) const;
   Tensor norm(const Scalar& p, IntArrayRef dims, bool keepdim = false) const;
