@@ -1,4 +1,4 @@
-#include <tarn/core/cpu/math.h>
+#include <tarn/core/cpu/lanes.h>
 #include <tarn/core/cpu/reduce_kernels.h>
 
 namespace tarn::inline v1::TARN_ISA {
@@ -48,6 +48,8 @@ TARN_INLINE X map(X x, [[maybe_unused]] X param, [[maybe_unused]] X constant) {
     return x * x;
   else if constexpr (K == SumPowers)
     return pow(abs(x), constant);
+  else if constexpr (K == SumDeviations)
+    return x - param;
   else if constexpr (K == SumSquaredDeviations)
     return (x - param) * (x - param);
   else if constexpr (K == SumExp)
@@ -95,16 +97,7 @@ void row(T* lanes, const T* x, int64_t n, T param, T constant) {
 
 template <ReduceKind K, class T>
 T fold(T* lanes) {
-  constexpr int N = kLanes<T>;
-  int width = kReduceLanes<T> / 2;
-  for (; width >= N; width /= 2) {
-    for (int i = 0; i < width; i += N)
-      store(lanes + i, combine<K>(load<T, N>(lanes + i), load<T, N>(lanes + width + i)));
-  }
-  for (; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] = combine<K>(V<T, 1>(lanes[i]), V<T, 1>(lanes[width + i])).v;
-  }
-  return lanes[0];
+  return fold_lanes(lanes, [](auto a, auto b) { return combine<K>(a, b); });
 }
 
 // R vectors of columns at once, so that their accumulators stay in registers over all rows.
@@ -162,15 +155,16 @@ constexpr detail::ReduceKernel<T> kernel() {
 
 }  // namespace
 
-#define TARN_KINDS(T)                                                                         \
-  {                                                                                           \
-    kernel<ReduceKind(0), T>(), kernel<ReduceKind(1), T>(), kernel<ReduceKind(2), T>(),       \
-        kernel<ReduceKind(3), T>(), kernel<ReduceKind(4), T>(), kernel<ReduceKind(5), T>(),   \
-        kernel<ReduceKind(6), T>(), kernel<ReduceKind(7), T>(), kernel<ReduceKind(8), T>(),   \
-        kernel<ReduceKind(9), T>(), kernel<ReduceKind(10), T>(), kernel<ReduceKind(11), T>(), \
-        kernel<ReduceKind(12), T>(), kernel<ReduceKind(13), T>()                              \
+#define TARN_KIND(k, T) kernel<ReduceKind(k), T>()
+#define TARN_KINDS(T)                                                                                     \
+  {                                                                                                       \
+    TARN_KIND(0, T), TARN_KIND(1, T), TARN_KIND(2, T), TARN_KIND(3, T), TARN_KIND(4, T), TARN_KIND(5, T), \
+        TARN_KIND(6, T), TARN_KIND(7, T), TARN_KIND(8, T), TARN_KIND(9, T), TARN_KIND(10, T),             \
+        TARN_KIND(11, T), TARN_KIND(12, T), TARN_KIND(13, T), TARN_KIND(14, T)                            \
   }
+static_assert(detail::kReduceKinds == 15);
 const detail::ReduceTable reduce_kernels = {TARN_KINDS(float), TARN_KINDS(double), TARN_KINDS(int64_t)};
 #undef TARN_KINDS
+#undef TARN_KIND
 
 }  // namespace tarn::inline v1::TARN_ISA

@@ -35,10 +35,11 @@ enum class ReduceKind : int {
   CountNonzero,
   MaxAbs,
   MinAbs,
-  SumSquaredDeviations,  // from `param`
-  SumExp,                // of x - param
+  SumDeviations,  // x - param
+  SumSquaredDeviations,
+  SumExp,  // of x - param
 };
-constexpr int kReduceKinds = 14;
+constexpr int kReduceKinds = 15;
 
 template <class T>
 constexpr int kReduceLanes = 256 / int(sizeof(T));
