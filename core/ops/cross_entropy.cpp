@@ -56,7 +56,7 @@ void check_loss_inputs(const Args& a) {
 
 void check_reduction(const char* op, int64_t reduction) {
   check(reduction >= Reduction::None && reduction <= Reduction::Sum, op,
-        ": reduction must be None, Mean or Sum, got ", reduction);
+        ": reduction must be Reduction::None, Mean or Sum, got ", reduction);
 }
 
 template <class T>

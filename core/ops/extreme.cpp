@@ -1,5 +1,6 @@
 // amax, amin, max, min, argmax, argmin.
 #include <cmath>
+#include <string_view>
 
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/dispatch.h>
@@ -19,9 +20,10 @@ using namespace detail;
 namespace {
 
 void check_not_empty(const char* op, IntArrayRef sizes, DimSet dims) {
+  bool largest = std::string_view(op).ends_with("max");
   for (int d = 0; d < int(sizes.size()); ++d) {
-    check(!has_dim(dims, d) || sizes[d] > 0, op, ": dim ", d, " of a tensor of sizes ", sizes,
-          " is empty, and nothing has no extreme element");
+    check(!has_dim(dims, d) || sizes[d] > 0, op, ": dim ", d, " of a tensor of shape ", sizes,
+          " is empty and has no ", largest ? "maximum" : "minimum");
   }
 }
 
@@ -45,12 +47,7 @@ void extreme_grad(GradArgs& g) {
   // A NaN result is matched by the NaNs.
   Tensor hit = logical_or(eq(g.input(0), value), logical_and(ne(g.input(0), g.input(0)), ne(value, value)));
   Tensor share = with_dims(g.grad(), sizes, dims, attrs.keepdim);
-  if (dims) {
-    Dims over;
-    for (int d = 0; d < sizes.size(); ++d)
-      if (has_dim(dims, d)) over.push_back(d);
-    share = div(share, cast(sum(hit, over, true), share.dtype()));
-  }
+  if (dims) share = div(share, cast(sum(hit, dim_list(dims, sizes.size()), true), share.dtype()));
   g.set(0, mul(share, cast(hit, share.dtype())));
 }
 

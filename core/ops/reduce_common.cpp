@@ -1,5 +1,7 @@
 #include <tarn/core/ops/reduce_common.h>
 
+#include <cmath>
+
 #include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1::detail {
@@ -11,7 +13,7 @@ DimSet dim_set(const char* op, const Tensor& x, IntArrayRef dims) {
   DimSet set = 0;
   for (int64_t dim : dims) {
     int d = wrap_dim(dim, x.dim(), op);
-    check(!has_dim(set, d), op, ": dim ", dim, " appears twice in ", dims);
+    check(!has_dim(set, d), op, ": dim ", d, " is given twice in ", dims);
     set |= DimSet(1) << d;
   }
   return x.dim() == 0 ? 0 : set;
@@ -26,6 +28,13 @@ Dims reduced_sizes(IntArrayRef sizes, DimSet dims, bool keepdim) {
       left.push_back(1);
   }
   return left;
+}
+
+Dims dim_list(DimSet dims, int rank) {
+  Dims list;
+  for (int d = 0; d < rank; ++d)
+    if (has_dim(dims, d)) list.push_back(d);
+  return list;
 }
 
 int64_t reduced_count(IntArrayRef sizes, DimSet dims) {
@@ -50,6 +59,25 @@ Tensor with_dims(const Tensor& y, IntArrayRef sizes, DimSet dims, bool keepdim) 
 Tensor spread(const Tensor& y, IntArrayRef sizes, DimSet dims, bool keepdim) {
   return expand(with_dims(y, sizes, dims, keepdim), sizes);
 }
+
+template <class T>
+void means_into(const Tensor& x, DimSet dims, T* means, int64_t outputs) {
+  int64_t count = reduced_count(x.sizes(), dims);
+  reduce_elements<T>(x, dims, {ReduceKind::Sum}, means);
+  bool finite = true;
+  for (int64_t i = 0; i < outputs; ++i) {
+    means[i] /= T(count);
+    finite = finite && std::isfinite(means[i]);
+  }
+  if (finite || count == 0 || sizeof(T) == sizeof(double)) return;
+  std::vector<double> wide(static_cast<size_t>(outputs));
+  reduce_elements<double>(x, dims, {ReduceKind::Sum}, wide.data());
+  for (int64_t i = 0; i < outputs; ++i)
+    if (!std::isfinite(means[i])) means[i] = T(wide[size_t(i)] / double(count));
+}
+
+template void means_into(const Tensor&, DimSet, float*, int64_t);
+template void means_into(const Tensor&, DimSet, double*, int64_t);
 
 void reduce_into(const Tensor& x, DimSet dims, ReduceKind kind, const Tensor& out) {
   visit_compute(is_floating(x.dtype()) ? out.dtype() : x.dtype(), [&]<class T>(Type<T>) {

@@ -24,6 +24,8 @@ DimSet all_dims(const Tensor& x);
 
 // x's sizes without the dims, or with 1 for them.
 Dims reduced_sizes(IntArrayRef sizes, DimSet dims, bool keepdim);
+// The dims as a list, which the public functions take.
+Dims dim_list(DimSet dims, int rank);
 // How many elements go into one output.
 int64_t reduced_count(IntArrayRef sizes, DimSet dims);
 
@@ -56,6 +58,11 @@ class Results {
   const Tensor& out_;
   std::vector<T> memory_;
 };
+
+// The means of x over `dims` into `means`, one per output. What overflows in float is computed again in
+// double.
+template <class T>
+void means_into(const Tensor& x, DimSet dims, T* means, int64_t outputs);
 
 // out = the reduction of x, computed in the compute type of out's dtype where both are floating or both are
 // not.

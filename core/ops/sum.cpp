@@ -1,6 +1,4 @@
 // sum and mean.
-#include <cmath>
-
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
@@ -35,34 +33,11 @@ Tensor sum_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<Scalar
 
 // --- mean ---
 
-template <class T>
-bool all_finite(Results<T>& values) {
-  for (T v : values)
-    if (!std::isfinite(v)) return false;
-  return true;
-}
-
-// A float sum may overflow where the mean does not: what is not finite is computed again in double.
-void repair_means(const Tensor& x, DimSet dims, Results<float>& means) {
-  std::vector<double> wide(size_t(means.size()));
-  reduce_elements<double>(x, dims, {ReduceKind::Sum}, wide.data());
-  double count = double(reduced_count(x.sizes(), dims));
-  for (int64_t i = 0; i < means.size(); ++i)
-    if (!std::isfinite(means.data()[i])) means.data()[i] = float(wide[size_t(i)] / count);
-}
-
 void mean_cpu(const Args& a, Tensor* out) {
-  const Tensor& x = a[0];
-  DimSet dims = DimSet(a.attrs<ReduceAttrs>().dims);
-  int64_t count = reduced_count(x.sizes(), dims);
   visit_compute(out->dtype(), [&]<class T>(Type<T>) {
     if constexpr (std::is_floating_point_v<T>) {
       Results<T> results(*out);
-      reduce_elements<T>(x, dims, {ReduceKind::Sum}, results.data());
-      for (T& v : results) v /= T(count);
-      if constexpr (std::is_same_v<T, float>) {
-        if (count > 0 && !all_finite(results)) repair_means(x, dims, results);
-      }
+      means_into<T>(a[0], DimSet(a.attrs<ReduceAttrs>().dims), results.data(), results.size());
       results.store();
     }
   });

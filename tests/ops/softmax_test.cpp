@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include <tarn/autograd/autograd.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/cross_entropy.h>
@@ -14,8 +13,11 @@
 #include <tarn/core/parallel.h>
 
 #include "../support.h"
+#include "differences.h"
 
 using namespace tarn;
+using testing::check_gradient;
+using testing::check_second_gradient;
 using testing::tensor_of;
 
 namespace {
@@ -24,52 +26,6 @@ namespace {
 Tensor slow_softmax(const Tensor& x, int64_t dim) {
   Tensor e = exp(x.to(kDouble) - x.to(kDouble).amax(dim, true));
   return e / e.sum(dim, true);
-}
-
-// The gradient of sum(f(x) * weight) by central differences; x is double.
-template <class F>
-Tensor slow_gradient(F f, const Tensor& x, const Tensor& weight) {
-  NoGradGuard no_grad;
-  Tensor gradient = zeros(x.sizes(), kDouble);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    double h = 1e-6, values[2];
-    for (int side : {0, 1}) {
-      Tensor moved = x.detach().clone();
-      moved.data_ptr<double>()[i] += side ? h : -h;
-      values[side] = (f(moved) * weight).sum().template item<double>();
-    }
-    gradient.data_ptr<double>()[i] = (values[1] - values[0]) / (2 * h);
-  }
-  return gradient;
-}
-
-template <class F>
-void check_gradient(F f, const Tensor& start) {
-  Tensor x = start.detach().clone().requires_grad_();
-  Tensor y = f(x);
-  Tensor weight = randn(y.sizes(), Generator(1), kDouble);
-  (y * weight).sum().backward();
-  CHECK_CLOSE(x.grad(), slow_gradient(f, start, weight), {1e-6, 1e-7});
-}
-
-// The gradient that create_graph builds is the one without, and its own gradient is right.
-template <class F>
-void check_second_gradient(F f, const Tensor& start) {
-  auto gradient = [&](const Tensor& x, bool create_graph) {
-    Tensor y = f(x);
-    return autograd::grad({(y * randn(y.sizes(), Generator(1), kDouble)).sum()}, {x}, {}, {},
-                          create_graph)[0];
-  };
-  Tensor x = start.detach().clone().requires_grad_();
-  CHECK_CLOSE(gradient(x, true), gradient(x, false));
-  Tensor g = gradient(x, true);
-  Tensor weight = randn(g.sizes(), Generator(2), kDouble);
-  (g * weight).sum().backward();
-  auto enabled = [&](const Tensor& at) {
-    AutoGradMode on(true);
-    return gradient(at.detach().clone().requires_grad_(), false);
-  };
-  CHECK_CLOSE(x.grad(), slow_gradient(enabled, start, weight), {1e-5, 1e-6});
 }
 
 }  // namespace
@@ -206,7 +162,7 @@ TEST_CASE("the losses name what is wrong") {
   CHECK_ERROR(nll_loss(x, zeros({2}, kLong), ones({2})),
               "nll_loss: weight must be a vector of 3 numbers, one per class, got sizes [2]");
   CHECK_ERROR(cross_entropy_loss(x, zeros({2}, kLong), {}, 5),
-              "cross_entropy: reduction must be None, Mean or Sum, got 5");
+              "cross_entropy: reduction must be Reduction::None, Mean or Sum, got 5");
   CHECK_ERROR(cross_entropy_loss(x, zeros({2}, kLong), {}, Reduction::Mean, -100, 2),
               "cross_entropy: label_smoothing must be between 0 and 1, got 2");
   CHECK_ERROR(cross_entropy_loss(x, Tensor()), "cross_entropy: the target is undefined");
