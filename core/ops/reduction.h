@@ -3,6 +3,7 @@
 // floats accumulate in float. Results do not depend on the number of threads.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <tuple>
 
@@ -33,5 +34,69 @@ TARN_API std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepd
 // Just the place; without a dim, in the tensor flattened row by row.
 TARN_API Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 TARN_API Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+
+TARN_API Tensor prod(const Tensor& x, std::optional<ScalarType> dtype = {});
+TARN_API Tensor prod(const Tensor& x, int64_t dim, bool keepdim = false,
+                     std::optional<ScalarType> dtype = {});
+
+// Whether any or every element is not zero; NaN is not. Bool, but uint8 of uint8.
+TARN_API Tensor any(const Tensor& x);
+TARN_API Tensor any(const Tensor& x, int64_t dim, bool keepdim = false);
+TARN_API Tensor all(const Tensor& x);
+TARN_API Tensor all(const Tensor& x, int64_t dim, bool keepdim = false);
+
+// Variance and standard deviation by the corrected two-pass algorithm (Chan, Golub and LeVeque, 1983). The
+// sum of squares is divided by n - 1 if unbiased, by n - correction, or by n; by 0 where that is negative.
+// Need a floating tensor.
+TARN_API Tensor var(const Tensor& x, IntArrayRef dims, bool unbiased = true, bool keepdim = false);
+TARN_API Tensor var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction,
+                    bool keepdim = false);
+TARN_API Tensor std(const Tensor& x, IntArrayRef dims, bool unbiased = true, bool keepdim = false);
+TARN_API Tensor std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction,
+                    bool keepdim = false);
+// Together with the mean.
+TARN_API std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, bool unbiased = true,
+                                             bool keepdim = false);
+TARN_API std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, bool unbiased = true,
+                                             bool keepdim = false);
+inline Tensor var(const Tensor& x, IntArrayRef dims, int correction, bool keepdim = false) {
+  return var(x, dims, std::optional<Scalar>(correction), keepdim);
+}
+inline Tensor std(const Tensor& x, IntArrayRef dims, int correction, bool keepdim = false) {
+  return std(x, dims, std::optional<Scalar>(correction), keepdim);
+}
+// Over all dims. A bool and nothing that converts to one: var(x, 1) and var(x, {1}) mean dim 1.
+inline Tensor var(const Tensor& x) { return var(x, IntArrayRef{}, true); }
+template <std::same_as<bool> B>
+Tensor var(const Tensor& x, B unbiased) {
+  return var(x, IntArrayRef{}, unbiased);
+}
+inline Tensor std(const Tensor& x) { return std(x, IntArrayRef{}, true); }
+template <std::same_as<bool> B>
+Tensor std(const Tensor& x, B unbiased) {
+  return std(x, IntArrayRef{}, unbiased);
+}
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x) { return var_mean(x, IntArrayRef{}, true); }
+template <std::same_as<bool> B>
+std::tuple<Tensor, Tensor> var_mean(const Tensor& x, B unbiased) {
+  return var_mean(x, IntArrayRef{}, unbiased);
+}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x) { return std_mean(x, IntArrayRef{}, true); }
+template <std::same_as<bool> B>
+std::tuple<Tensor, Tensor> std_mean(const Tensor& x, B unbiased) {
+  return std_mean(x, IntArrayRef{}, unbiased);
+}
+
+// sum(|x|^p)^(1/p) over the elements, whatever the dims: p = 2 is the Euclidean norm, inf and -inf the
+// largest and smallest |x|, 0 the number of elements that are not 0. Needs a floating tensor. p = 2 does not
+// overflow where the norm is finite.
+TARN_API Tensor norm(const Tensor& x, const Scalar& p = 2);
+TARN_API Tensor norm(const Tensor& x, const Scalar& p, IntArrayRef dims, bool keepdim = false);
+
+// log(sum(exp(x))), safe for large values. Needs a floating tensor.
+TARN_API Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keepdim = false);
+
+// y[i] = x[0] + ... + x[i] along dim. With a dtype, x is converted first; integers and bools give int64.
+TARN_API Tensor cumsum(const Tensor& x, int64_t dim, std::optional<ScalarType> dtype = {});
 
 }  // namespace tarn::inline v1
