@@ -1,7 +1,6 @@
 #include <tarn/autograd/saved.h>
 
 #include <tarn/autograd/accumulate.h>
-#include <tarn/core/pool.h>
 
 namespace tarn::inline v1::detail {
 
@@ -34,7 +33,7 @@ Tensor SavedTensor::unpack(const char* op, const char* what, int index, const Ed
     const Tensor& leaf = static_cast<AccumulateGrad&>(*edge.function).variable;
     if (leaf.get().storage == storage_.get() && leaf.sizes() == IntArrayRef(sizes_)) return leaf;
   }
-  TensorImpl* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
+  TensorImpl* impl = new_impl(storage_.get(), dtype_);
   Tensor out(Ref<TensorImpl>::adopt(impl));
   impl->offset = offset_;
   impl->flags = flags_;
