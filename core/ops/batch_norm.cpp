@@ -163,30 +163,52 @@ struct Statistics {
   }
 };
 
+struct ChannelMoments {
+  double count, mean, squares;  // squares: the sum of squared distances from the mean
+};
+
+// Of one channel of some rows, where sums in T overflow.
+template <class T>
+ChannelMoments wide_moments(const T* x, int64_t rows, int64_t channels) {
+  double sum = 0, squares = 0;
+  for (int64_t r = 0; r < rows; ++r) sum += double(x[r * channels]);
+  double mean = sum / double(rows);
+  for (int64_t r = 0; r < rows; ++r)
+    squares += (double(x[r * channels]) - mean) * (double(x[r * channels]) - mean);
+  return {double(rows), mean, squares};
+}
+
+// From row_stats: x is the channel's first element, sums what row_stats wrote for the channel.
+template <class T>
+ChannelMoments piece_moments(const T* x, int64_t rows, int64_t channels, const T* sums) {
+  double count = double(rows), mean = double(x[0]) + double(sums[0]) / count,
+         off = mean - double(sums[channels]);
+  double squares = double(sums[2 * channels]) - count * off * off;
+  if (!std::isfinite(squares)) return wide_moments(x, rows, channels);
+  return {count, mean, std::max(0.0, squares)};
+}
+
 // Pieces' moments joined in order (Chan, Golub and LeVeque 1979).
 template <class T>
 void row_statistics(const Geometry& g, const T* x, double eps, Statistics& s) {
   int64_t rows = rows_per_piece(g), pieces = (g.count() + rows - 1) / rows;
-  Scratch<T> moments(pieces * 3 * g.channels);
+  Scratch<T> sums(pieces * 3 * g.channels);
   parallel_chunks(g.count(), rows, [&](int64_t piece, int64_t begin, int64_t end) {
-    T* sum = moments.data() + piece * 3 * g.channels;
+    T* sum = sums.data() + piece * 3 * g.channels;
     table<T>().row_stats(x + begin * g.channels, end - begin, g.channels, sum, sum + g.channels,
                          sum + 2 * g.channels);
   });
   for_channels(g, [&](int64_t c) {
-    double count = 0, mean = 0, squares = 0;
+    ChannelMoments all = {0, 0, 0};
     for (int64_t p = 0; p < pieces; ++p) {
-      const T* sum = moments.data() + p * 3 * g.channels + c;
-      double n = double(std::min(rows, g.count() - p * rows));
-      double m = double(x[p * rows * g.channels + c]) + double(sum[0]) / n;
-      double off = m - double(sum[g.channels]);
-      double piece_squares = std::max(0.0, double(sum[2 * g.channels]) - n * off * off);
-      double delta = m - mean, total = count + n;
-      mean += delta * (n / total);
-      squares += piece_squares + delta * delta * (count * n / total);
-      count = total;
+      ChannelMoments m = piece_moments(x + p * rows * g.channels + c, std::min(rows, g.count() - p * rows),
+                                       g.channels, sums.data() + p * 3 * g.channels + c);
+      double delta = m.mean - all.mean, total = all.count + m.count;
+      all.mean += delta * (m.count / total);
+      all.squares += m.squares + delta * delta * (all.count * m.count / total);
+      all.count = total;
     }
-    s.set(c, mean, squares, count, eps);
+    s.set(c, all.mean, all.squares, all.count, eps);
   });
 }
 

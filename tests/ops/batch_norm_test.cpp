@@ -149,6 +149,12 @@ TEST_CASE("batch_norm keeps its digits where the mean is large") {
   CHECK_CLOSE(train(x.contiguous(MemoryFormat::ChannelsLast)), want, {1e-5, 1e-5});
 }
 
+TEST_CASE("batch_norm of huge values does not overflow") {
+  Tensor x = formula_tensor({4, 2, 9, 9}), huge = x * 1e30f;
+  for (MemoryFormat format : {MemoryFormat::Contiguous, MemoryFormat::ChannelsLast})
+    CHECK_CLOSE(train(huge.contiguous(format)), train(x.contiguous(format)), {1e-4, 1e-4});
+}
+
 TEST_CASE("batch_norm of halves computes in float") {
   Tensor x = formula_tensor({4, 3, 5, 5}, kHalf), w = formula_tensor({3});
   Tensor y = train(x, w);
