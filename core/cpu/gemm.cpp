@@ -8,6 +8,7 @@
 
 #include <tarn/core/cpu/contractions.h>
 #include <tarn/core/cpu/scratch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/parallel.h>
 
 namespace tarn::inline v1::detail {
@@ -102,7 +103,7 @@ bool reads_c(const GemmProblem& p) { return p.c.data && p.beta != 0; }
 template <class T>
 void start_tile(const GemmProblem& p, int64_t b, int64_t i0, int64_t j0, int64_t rows, int64_t cols, T* tile,
                 int64_t row_stride) {
-  const T beta = T(p.beta);
+  const T beta = fault(21) ? T(1) : T(p.beta);
   for (int64_t i = 0; i < rows; ++i) {
     T* out = tile + i * row_stride;
     const T* in = static_cast<const T*>(p.c.data) + b * p.c.batch_stride + (i0 + i) * p.c.row_stride +
@@ -164,7 +165,7 @@ class Run {
     int64_t size = p_.batch * p_.m * p_.n;
     T* out = static_cast<T*>(p_.out);
     parallel_for(0, size, 16384, [&](int64_t begin, int64_t end) {
-      for (int64_t s = 0; s + 1 < splits_; ++s) {
+      for (int64_t s = 0; s + 1 < splits_ - fault(22); ++s) {
         const T* part = partial_->data() + s * size;
         for (int64_t i = begin; i < end; ++i) out[i] += part[i];
       }

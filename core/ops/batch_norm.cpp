@@ -9,6 +9,7 @@
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/scratch.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
@@ -334,7 +335,7 @@ void backward_planes(const Geometry& g, const T* x, const T* gy, T* gx, const Ch
     int64_t at = channel * g.size, step = g.channels * g.size;
     NormChannel<T> k = {T(mean[c]), T(mean[c] - double(T(mean[c]))), T(weight[c] * inverse[c]), T(0), T(0)};
     table<T>().plane_grad_sums(x + at, gy + at, g.batch, step, g.size, k, &sums.plain[c], &sums.product[c]);
-    k.shift = T(sums.plain[c] / double(g.count()));
+    k.shift = fault(25) ? T(0) : T(sums.plain[c] / double(g.count()));
     k.slope = T(slope_of(inverse[c], sums.product[c], g.count()));
     table<T>().plane_grad_apply(x + at, gy + at, gx + at, g.batch, step, g.size, k);
   });
@@ -505,7 +506,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   if (running_mean.defined() && count > 0) {
     NoGradGuard no_grad;
     update_running(running_mean, out[1], momentum, 1);
-    update_running(running_var, out[3], momentum, double(count) / double(count - 1));
+    double unbiased = fault(24) ? 1 : double(count) / double(count - 1);
+    update_running(running_var, out[3], momentum, unbiased);
   }
   return out[0];
 }

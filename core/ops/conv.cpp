@@ -5,6 +5,7 @@
 
 #include <tarn/core/cpu/conv.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
 #include <tarn/core/ops/views.h>
 
@@ -342,8 +343,8 @@ Tensor conv_by_name(int nd, const Tensor& x, const Tensor& w, const Tensor& bias
   for (int d = 0; d < nd && padding == "same"; ++d) {
     check(p.stride[d] == 1, op, ": padding 'same' needs stride 1, got ", stride);
     int64_t total = p.dilation[d] * (w.sizes()[2 + d] - 1);
-    p.pad_low[d] = total / 2;
-    p.pad_high[d] = total - total / 2;
+    p.pad_low[d] = fault(23) ? total - total / 2 : total / 2;
+    p.pad_high[d] = total - p.pad_low[d];
   }
   return run(nd, x, w, bias, p);
 }

@@ -7,6 +7,7 @@
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/pooling.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
 #include <tarn/core/ops/pool.h>
 #include <tarn/core/ops/views.h>
@@ -89,7 +90,7 @@ class WindowTables {
       start_[size_t(i)] = std::min(at + skipped * step, in - 1);
       count_[size_t(i)] = count;
       int64_t padded = std::min(p.kernel[d], in + p.padding[d] - at);
-      size_[size_t(i)] = p.count_include_pad ? padded : std::max<int64_t>(1, count);
+      size_[size_t(i)] = p.count_include_pad || fault(26) ? padded : std::max<int64_t>(1, count);
       bool whole = skipped == 0 && count == p.kernel[d] && size_[size_t(i)] == p.kernel[d];
       if (whole && !begun) windows_.whole_begin = i, begun = true;
       if (!whole && begun && windows_.whole_end == out) windows_.whole_end = i;
