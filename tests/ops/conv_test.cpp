@@ -143,6 +143,27 @@ TEST_CASE("conv1d and conv3d go by the same definition") {
   }
 }
 
+TEST_CASE("second derivatives of conv2d are convolutions") {
+  // gx and gw are linear in their tensors: sum(gx v) = sum(conv(v, w) gy), and sum(gw u) = sum(conv(x, u)
+  // gy).
+  for (const Case& c : {kCases2d[2], kCases2d[4], kCases2d[5]}) {
+    INFO("x " << str(c.x) << " w " << str(c.w));
+    Tensor x = formula_tensor(c.x, kDouble).requires_grad_(),
+           w = formula_tensor(c.w, kDouble).requires_grad_();
+    Tensor y = run_conv(c, x, w, {}), gy = formula_tensor(y.sizes(), kDouble).requires_grad_();
+    Tensor v = formula_tensor(c.x, kDouble, testing::kUnit), u = formula_tensor(c.w, kDouble, testing::kUnit);
+    std::vector<Tensor> first = autograd::grad({y}, {x, w}, {gy}, true, true);
+
+    std::vector<Tensor> of_gx = autograd::grad({first[0]}, {gy, w}, {v});
+    CHECK_CLOSE(of_gx[0], run_conv(c, v, w.detach(), {}));
+    CHECK_CLOSE(of_gx[1], autograd::grad({run_conv(c, v, w, {})}, {w}, {gy.detach()})[0]);
+
+    std::vector<Tensor> of_gw = autograd::grad({first[1]}, {gy, x}, {u});
+    CHECK_CLOSE(of_gw[0], run_conv(c, x.detach(), u, {}));
+    CHECK_CLOSE(of_gw[1], autograd::grad({run_conv(c, x, u, {})}, {x}, {gy.detach()})[0]);
+  }
+}
+
 TEST_CASE("a 3x3 box over ones counts the pixels in reach") {
   Tensor x = tensor_of(std::vector<double>(9, 1), kFloat, {1, 1, 3, 3});
   Tensor want = tensor_of({4, 6, 4, 6, 9, 6, 4, 6, 4}, kFloat, {1, 1, 3, 3});
