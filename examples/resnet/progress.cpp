@@ -9,7 +9,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBarWidth = 24;
+// With it a line stays within 80 columns.
+constexpr int kBarWidth = 16;
 // Plain lines come after each quarter of an epoch.
 constexpr int64_t kLines = 4;
 
@@ -55,9 +56,8 @@ void Progress::draw() {
   if (terminal_) {
     int filled = int(kBarWidth * done_ / total_);
     std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
-    std::printf("\r%s [%s] %lld/%lld  %.0f images/s  loss %.4f  %s left \x1b[K", label_.c_str(), bar.c_str(),
-                static_cast<long long>(done_), static_cast<long long>(total_), speed, mean_loss(),
-                left.c_str());
+    std::printf("\r%s [%s] %3d %%  %.0f images/s  loss %.4f  %s left\x1b[K", label_.c_str(), bar.c_str(),
+                int(100 * done_ / total_), speed, mean_loss(), left.c_str());
   } else {
     std::printf("%s  %lld/%lld  %.0f images/s  loss %.4f  %s left\n", label_.c_str(),
                 static_cast<long long>(done_), static_cast<long long>(total_), speed, mean_loss(),
