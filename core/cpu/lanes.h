@@ -7,19 +7,37 @@
 
 namespace tarn::inline v1::TARN_ISA {
 
-// Folds the lanes in half again and again: lane i takes lane i + width / 2. combine(V, V) -> V.
+// The first `count` lanes from p, all of them if count is N.
+template <class T, int N = kLanes<T>>
+TARN_INLINE V<T, N> load_some(const T* p, int count) {
+  return count == N ? load<T, N>(p) : load_part<T, N>(p, count);
+}
+template <class T, int N>
+TARN_INLINE void store_some(T* p, V<T, N> x, int count) {
+  count == N ? store(p, x) : store_part(p, x, count);
+}
+
+// Folds a vector in half again and again: lane i takes lane i + width / 2. combine(V, V) -> V.
+template <class T, int N, class Combine>
+TARN_INLINE T fold_vector(V<T, N> x, Combine combine) {
+  if constexpr (N == 1) {
+    return x.v;
+  } else {
+    Halves<T, N> h = split(x);
+    return fold_vector(combine(h.lo, h.hi), combine);
+  }
+}
+
+// The same for all lanes.
 template <class T, class Combine>
 TARN_INLINE T fold_lanes(T* lanes, Combine combine) {
   constexpr int N = kLanes<T>;
-  int width = detail::kReduceLanes<T> / 2;
-  for (; width >= N; width /= 2) {
-    for (int i = 0; i < width; i += N)
+  for (int width = detail::kReduceLanes<T> / 2; width >= N; width /= 2) {
+    for (int i = 0; i < width; i += N) {
       store(lanes + i, combine(load<T, N>(lanes + i), load<T, N>(lanes + width + i)));
+    }
   }
-  for (; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] = combine(V<T, 1>(lanes[i]), V<T, 1>(lanes[width + i])).v;
-  }
-  return lanes[0];
+  return fold_vector(load<T, N>(lanes), combine);
 }
 
 // Calls f(i, count) for i = 0, N, 2N ... below n and combines the vectors it returns in lanes; in the last
@@ -28,6 +46,12 @@ template <class T, class F, class Combine>
 TARN_INLINE T reduce_row(int64_t n, T identity, F f, Combine combine) {
   constexpr int N = kLanes<T>, L = detail::kReduceLanes<T>, R = L / N;
   using X = V<T, N>;
+  if (n <= N) {  // one vector; combining the other lanes, which hold the identity, would change nothing
+    alignas(64) T lane[N];
+    store(lane, X(identity));
+    store_some(lane, combine(X(identity), f(0, int(n))), int(n));
+    return fold_vector(load<T, N>(lane), combine);
+  }
   alignas(64) T lanes[L];
   X acc[R];
   for (int r = 0; r < R; ++r) acc[r] = X(identity);
@@ -57,16 +81,6 @@ struct Larger {
     return max(a, b);
   }
 };
-
-// The first `count` lanes from p, all of them if count is N.
-template <class T, int N = kLanes<T>>
-TARN_INLINE V<T, N> load_some(const T* p, int count) {
-  return count == N ? load<T, N>(p) : load_part<T, N>(p, count);
-}
-template <class T, int N>
-TARN_INLINE void store_some(T* p, V<T, N> x, int count) {
-  count == N ? store(p, x) : store_part(p, x, count);
-}
 
 // Calls f(i, count) for vectors of a row without combining anything.
 template <class T, class F>
