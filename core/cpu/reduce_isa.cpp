@@ -153,6 +153,19 @@ constexpr detail::ReduceKernel<T> kernel() {
   }
 }
 
+template <class T>
+int64_t find(const T* x, int64_t n, T value) {
+  constexpr int N = kLanes<T>;
+  V<T, N> v(value);
+  int64_t i = 0;
+  for (; i + N <= n; i += N) {
+    V<T, N> y = load<T, N>(x + i);
+    if (any((y == v) | (isnan(y) & isnan(v)))) break;
+  }
+  while (i < n && !(x[i] == value || (x[i] != x[i] && value != value))) ++i;
+  return i;
+}
+
 }  // namespace
 
 #define TARN_KIND(k, T) kernel<ReduceKind(k), T>()
@@ -163,7 +176,8 @@ constexpr detail::ReduceKernel<T> kernel() {
         TARN_KIND(11, T), TARN_KIND(12, T), TARN_KIND(13, T), TARN_KIND(14, T)                            \
   }
 static_assert(detail::kReduceKinds == 15);
-const detail::ReduceTable reduce_kernels = {TARN_KINDS(float), TARN_KINDS(double), TARN_KINDS(int64_t)};
+const detail::ReduceTable reduce_kernels = {TARN_KINDS(float), TARN_KINDS(double), TARN_KINDS(int64_t),
+                                            find<float>,       find<double>,       find<int64_t>};
 #undef TARN_KINDS
 #undef TARN_KIND
 

@@ -59,11 +59,27 @@ struct ReduceKernel {
   void (*combine)(T* a, const T* b, int64_t n);
 };
 
+// The place of the first element of x[0..n) equal to `value`, where NaN equals NaN; n if there is none.
+template <class T>
+using FindKernel = int64_t (*)(const T* x, int64_t n, T value);
+
 struct ReduceTable {
   ReduceKernel<float> f32[kReduceKinds];
   ReduceKernel<double> f64[kReduceKinds];
   ReduceKernel<int64_t> i64[kReduceKinds];  // null functions for kinds of floating numbers only
+  FindKernel<float> find_f32;
+  FindKernel<double> find_f64;
+  FindKernel<int64_t> find_i64;
 
+  template <class T>
+  FindKernel<T> find() const {
+    if constexpr (sizeof(T) == 4)
+      return find_f32;
+    else if constexpr (T(0.5) != T(0))
+      return find_f64;
+    else
+      return find_i64;
+  }
   template <class T>
   const ReduceKernel<T>& get(ReduceKind kind) const {
     if constexpr (sizeof(T) == 4)

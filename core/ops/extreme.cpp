@@ -106,15 +106,31 @@ struct Slices {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// The place of the best of x[0..n).
 template <bool largest, class T>
-int64_t best_of_row(const T* x, int64_t n) {
+int64_t best_by_comparing(const T* x, int64_t n) {
   int64_t place = 0;
   T best = x[0];
   for (int64_t i = 1; i < n; ++i) {
     if (beats<largest>(x[i], best)) best = x[i], place = i;
   }
   return place;
+}
+
+// The place of the best of x[0..n). In a long row the value first, with vectors, then where it is.
+template <bool largest, class T>
+int64_t best_of_row(const T* x, int64_t n) {
+  constexpr bool has_kernel =
+      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
+  if constexpr (has_kernel) {
+    if (n < 64) return best_by_comparing<largest>(x, n);
+    const ReduceKernel<T>& kernel = reduce_kernels().get<T>(largest ? ReduceKind::Max : ReduceKind::Min);
+    alignas(64) T lanes[kReduceLanes<T>];
+    std::fill(lanes, lanes + kReduceLanes<T>, kernel.identity);
+    kernel.row(lanes, x, n, T(0), T(0));
+    return reduce_kernels().find<T>()(x, n, kernel.fold(lanes));
+  } else {
+    return best_by_comparing<largest>(x, n);
+  }
 }
 
 // One long row: the first best of each chunk, then the first best of those.
