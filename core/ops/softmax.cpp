@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <tarn/core/cpu/convert.h>
+#include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/slices.h>
 #include <tarn/core/cpu/softmax_kernels.h>
 #include <tarn/core/dispatch.h>
@@ -64,29 +65,107 @@ void for_slices(const Tensor& out, int dim, std::array<const Tensor*, N> in, F f
   });
 }
 
+// The dim whose elements are neighbours in all tensors; -1 if there is none worth working along.
+int column_dim(int along, std::initializer_list<const Tensor*> tensors) {
+  const Tensor& first = **tensors.begin();
+  for (int d = 0; d < first.dim(); ++d) {
+    bool neighbours = d != along && first.sizes()[d] >= 8;
+    for (const Tensor* t : tensors)
+      neighbours = neighbours && t->strides()[d] == 1 && t->strides()[along] != 1;
+    if (neighbours) return d;
+  }
+  return -1;
+}
+
+// Calls f(pointers to the first row of a run of columns, row steps, rows, columns).
+template <class T, int N, class F>
+void for_columns(const Tensor& out, int along, int column, std::array<const Tensor*, N> in, F f) {
+  const Tensor* all[N + 1] = {&out};
+  std::array<IntArrayRef, N + 1> strides;
+  std::array<int64_t, N + 1> steps;
+  for (int k = 0; k <= N; ++k) {
+    if (k > 0) all[k] = in[k - 1];
+    strides[k] = all[k]->strides();
+    steps[k] = strides[k][along];
+  }
+  Dims others = out.sizes();
+  int64_t n = others[along], columns = others[column];
+  others[column] = 1;
+  int64_t tiles = (columns + kSoftmaxColumns - 1) / kSoftmaxColumns, slices = out.numel() / (n * columns);
+  int64_t grain = std::max<int64_t>(1, (1 << 13) / (n * std::min(columns, kSoftmaxColumns)));
+  parallel_for(0, slices * tiles, grain, [&](int64_t begin, int64_t end) {
+    SliceWalk<N + 1> walk(others, along, strides, begin / tiles);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t first = i % tiles * kSoftmaxColumns;
+      T* at[N + 1];
+      for (int k = 0; k <= N; ++k) at[k] = static_cast<T*>(all[k]->data_ptr()) + walk.offset(k) + first;
+      f(at, steps, n, std::min(kSoftmaxColumns, columns - first));
+      if (i % tiles == tiles - 1) walk.next();
+    }
+  });
+}
+
+// x in T, with neighbours where x has them.
+template <class T>
+Tensor widened(const Tensor& x) {
+  if (x.dtype() == dtype_of<T>) return x;
+  Tensor wide = make_tensor(x.sizes(), strides_like(x), dtype_of<T>, x.device());
+  copy_elements(wide, x);
+  return wide;
+}
+
+template <class T, bool log>
+void softmax_into(const Tensor& x, int dim, const Tensor& out) {
+  const SoftmaxKernels<T>& kernels = softmax_kernels().get<T>();
+  int column = out.numel() > 0 ? column_dim(dim, {&x, &out}) : -1;
+  if (column < 0) {
+    auto kernel = log ? kernels.log_softmax : kernels.softmax;
+    return for_slices<T, 1>(out, dim, {&x}, [&](T** rows, int64_t n) { kernel(rows[0], rows[1], n); });
+  }
+  if (x.dtype() != dtype_of<T>) {
+    Tensor wide = widened<T>(x);
+    softmax_into<T, log>(wide, dim, wide);
+    return copy_elements(out, wide);
+  }
+  for_columns<T, 1>(out, dim, column, {&x}, [&](T** at, const auto& step, int64_t n, int64_t columns) {
+    kernels.columns(at[0], step[0], at[1], step[1], n, columns, log);
+  });
+}
+
 template <bool log>
 void softmax_cpu(const Args& a, Tensor* out) {
   visit_compute(a[0].dtype(), [&]<class T>(Type<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const SoftmaxKernels<T>& kernels = softmax_kernels().get<T>();
-      auto kernel = log ? kernels.log_softmax : kernels.softmax;
-      for_slices<T, 1>(*out, int(a.attrs<SoftmaxAttrs>().dim), {&a[0]},
-                       [&](T** rows, int64_t n) { kernel(rows[0], rows[1], n); });
-    }
+    if constexpr (std::is_floating_point_v<T>)
+      softmax_into<T, log>(a[0], int(a.attrs<SoftmaxAttrs>().dim), *out);
   });
 }
 
 // --- the gradients are ops of their own, one pass over g and y; theirs are written with public ops ---
 
+template <class T, bool log>
+void softmax_grad_into(const Tensor& g, const Tensor& y, int dim, const Tensor& out) {
+  const SoftmaxKernels<T>& kernels = softmax_kernels().get<T>();
+  int column = out.numel() > 0 ? column_dim(dim, {&g, &y, &out}) : -1;
+  if (column < 0) {
+    auto kernel = log ? kernels.log_softmax_grad : kernels.softmax_grad;
+    return for_slices<T, 2>(out, dim, {&g, &y},
+                            [&](T** rows, int64_t n) { kernel(rows[0], rows[1], rows[2], n); });
+  }
+  if (g.dtype() != dtype_of<T> || y.dtype() != dtype_of<T>) {
+    Tensor wide = make_tensor(out.sizes(), out.strides(), dtype_of<T>, out.device());
+    softmax_grad_into<T, log>(widened<T>(g), widened<T>(y), dim, wide);
+    return copy_elements(out, wide);
+  }
+  for_columns<T, 2>(out, dim, column, {&g, &y}, [&](T** at, const auto& step, int64_t n, int64_t columns) {
+    kernels.grad_columns(at[0], step[0], at[1], step[1], at[2], step[2], n, columns, log);
+  });
+}
+
 template <bool log>
 void softmax_grad_cpu(const Args& a, Tensor* out) {
   visit_compute(a[0].dtype(), [&]<class T>(Type<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const SoftmaxKernels<T>& kernels = softmax_kernels().get<T>();
-      auto kernel = log ? kernels.log_softmax_grad : kernels.softmax_grad;
-      for_slices<T, 2>(*out, int(a.attrs<SoftmaxAttrs>().dim), {&a[0], &a[1]},
-                       [&](T** rows, int64_t n) { kernel(rows[0], rows[1], rows[2], n); });
-    }
+    if constexpr (std::is_floating_point_v<T>)
+      softmax_grad_into<T, log>(a[0], a[1], int(a.attrs<SoftmaxAttrs>().dim), *out);
   });
 }
 
