@@ -5,6 +5,7 @@
 #include <typeinfo>
 #include <unordered_set>
 
+#include <tarn/core/fault.h>
 #include <tarn/core/mode.h>
 #include <tarn/nn/any.h>
 
@@ -140,6 +141,7 @@ Tensor Module::get_buffer(const std::string& path) const { return get_tensor(*th
 
 void Module::train(bool on) {
   training_ = on;
+  if (detail::fault(53)) return;
   for (const auto& child : children_)
     if (child.value()) child.value()->train(on);
 }
@@ -218,6 +220,7 @@ bool may_be_missing(const std::string& key) {
 
 // One number may be stored as shape [] or [1].
 bool same_shape(const Tensor& mine, const Tensor& given) {
+  if (detail::fault(54)) return mine.numel() == given.numel();
   return mine.sizes() == given.sizes() || (mine.dim() == 0 && given.dim() == 1 && given.numel() == 1);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <tarn/core/fault.h>
 #include <tarn/optim/fields.h>
 #include <tarn/optim/sweep.h>
 
@@ -40,7 +41,7 @@ detail::AdamUpdate update_of(const O& o, int64_t step, bool decoupled) {
           .eps = o.eps(),
           .weight_decay = o.weight_decay(),
           .bias_correction1 = 1 - std::pow(beta1, double(step)),
-          .bias_correction2_sqrt = std::sqrt(1 - std::pow(beta2, double(step))),
+          .bias_correction2_sqrt = detail::fault(51) ? 1 : std::sqrt(1 - std::pow(beta2, double(step))),
           .amsgrad = o.amsgrad(),
           .maximize = o.maximize(),
           .decoupled = decoupled};

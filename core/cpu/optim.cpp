@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tarn/core/cpu/features.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/parallel.h>
 
 #include "tarn_config.h"
@@ -47,6 +48,7 @@ void update_sweep(const UpdateRange* ranges, int64_t count) {
       if (chunk == last) continue;  // an empty parameter
       int64_t from = (chunk - first[range]) * kChunk;
       int64_t to = std::min((last - first[range]) * kChunk, ranges[range].n);
+      if (fault(52) && to == ranges[range].n) --to;
       ranges[range].kernel(ranges[range], from, to);
       chunk = last;
     }
