@@ -101,6 +101,10 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                           options.training(), options.momentum(), options.eps());
 }
 
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
+  return tarn::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(), options.eps());
+}
+
 // --- pooling ---
 
 Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options) {

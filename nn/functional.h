@@ -70,8 +70,18 @@ struct BatchNormFuncOptions {
   TARN_ARG(double, eps) = 1e-5;
 };
 
+struct LayerNormFuncOptions {
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
+  TARN_ARG(std::vector<int64_t>, normalized_shape);
+  TARN_ARG(Tensor, weight);
+  TARN_ARG(Tensor, bias);
+  TARN_ARG(double, eps) = 1e-5;
+};
+
 TARN_API Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                            const BatchNormFuncOptions& options = {});
+TARN_API Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
 
 // --- pooling ---
 

@@ -66,7 +66,8 @@ double xavier_std(const Tensor& tensor, double gain) {
 
 double kaiming_std(const Tensor& tensor, double a, FanMode mode, Nonlinearity nonlinearity) {
   Fans fans = calculate_fan_in_and_fan_out(tensor);
-  return calculate_gain(nonlinearity, a) / std::sqrt(double(mode.is_out() != detail::fault(55) ? fans.out : fans.in));
+  return calculate_gain(nonlinearity, a) /
+         std::sqrt(double(mode.is_out() != detail::fault(55) ? fans.out : fans.in));
 }
 
 }  // namespace

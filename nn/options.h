@@ -95,6 +95,13 @@ struct BatchNormOptions {
 using BatchNorm1dOptions = BatchNormOptions;
 using BatchNorm2dOptions = BatchNormOptions;
 
+struct LayerNormOptions {
+  LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  TARN_ARG(std::vector<int64_t>, normalized_shape);
+  TARN_ARG(double, eps) = 1e-5;
+  TARN_ARG(bool, elementwise_affine) = true;
+};
+
 // --- pooling; a stride that is not given is the kernel's size ---
 
 struct MaxPool2dOptions {

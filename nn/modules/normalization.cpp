@@ -101,4 +101,36 @@ BatchNorm1dImpl::BatchNorm1dImpl(const BatchNorm1dOptions& options_) : BatchNorm
 
 BatchNorm2dImpl::BatchNorm2dImpl(const BatchNorm2dOptions& options_) : BatchNormNdImpl(options_) {}
 
+// --- LayerNorm ---
+
+LayerNormImpl::LayerNormImpl(const LayerNormOptions& options_) : options(options_) { reset(); }
+
+void LayerNormImpl::reset() {
+  check(!options.normalized_shape().empty(), "LayerNorm: normalized_shape must not be empty");
+  const bool affine = options.elementwise_affine();
+  weight = register_parameter("weight", affine ? tarn::empty(options.normalized_shape()) : Tensor());
+  bias = register_parameter("bias", affine ? tarn::empty(options.normalized_shape()) : Tensor());
+  reset_parameters();
+}
+
+void LayerNormImpl::reset_parameters() {
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+
+void LayerNormImpl::pretty_print(std::ostream& out) const {
+  out << "tarn::nn::LayerNorm(" << str(options.normalized_shape()) << ", eps=" << options.eps()
+      << ", elementwise_affine=" << yes_no(options.elementwise_affine()) << ")";
+}
+
+Tensor LayerNormImpl::forward(const Tensor& input) {
+  return in_module(*this, [&] {
+    return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
+                                             .weight(weight)
+                                             .bias(bias)
+                                             .eps(options.eps()));
+  });
+}
+
 }  // namespace tarn::inline v1::nn

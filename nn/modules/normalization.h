@@ -42,4 +42,21 @@ class TARN_API BatchNorm2dImpl : public BatchNormNdImpl<BatchNorm2dImpl> {
 };
 TARN_MODULE(BatchNorm2d);
 
+// Normalises over the last dims, whose sizes are normalized_shape.
+class TARN_API LayerNormImpl : public Cloneable<LayerNormImpl> {
+ public:
+  LayerNormImpl(std::vector<int64_t> normalized_shape)
+      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
+  explicit LayerNormImpl(const LayerNormOptions& options);
+
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  Tensor forward(const Tensor& input);
+
+  LayerNormOptions options;
+  Tensor weight, bias;  // normalized_shape; undefined unless elementwise_affine
+};
+TARN_MODULE(LayerNorm);
+
 }  // namespace tarn::inline v1::nn

@@ -84,6 +84,12 @@ TEST_CASE("BatchNorm without running statistics uses the batch in eval, too", "[
   CHECK(std::abs(y.mean().item<double>()) < 1e-6);
 }
 
+TEST_CASE("LayerNorm normalises the last dims", "[nn]") {
+  nn::LayerNorm norm(nn::LayerNormOptions({2}));
+  CHECK_CLOSE(norm(tensor_of({1, 3, 10, 20}, kFloat, {2, 2})).detach(),
+              tensor_of({-1, 1, -1, 1}, kFloat, {2, 2}), {1e-4, 0});
+}
+
 TEST_CASE("pools reduce their window", "[nn]") {
   Tensor x = count({1, 1, 4, 4});
   CHECK_SAME(nn::MaxPool2d(2)(x), tensor_of({5, 7, 13, 15}, kFloat, {1, 1, 2, 2}));
@@ -198,6 +204,8 @@ TEST_CASE("bad options are named", "[nn]") {
   CHECK_ERROR(nn::Dropout2d(-0.5), "Dropout2d: p must be in [0, 1], got -0.5");
   CHECK_ERROR(nn::Embedding(nn::EmbeddingOptions(3, 2).padding_idx(3)),
               "Embedding: padding_idx 3 is outside of 3 rows");
+  CHECK_ERROR(nn::LayerNorm(nn::LayerNormOptions(std::vector<int64_t>{})),
+              "LayerNorm: normalized_shape must not be empty");
   CHECK_ERROR(nn::CrossEntropyLoss(nn::CrossEntropyLossOptions().label_smoothing(2)),
               "CrossEntropyLoss: label_smoothing must be in [0, 1], got 2");
   CHECK_ERROR((ExpandingArray<2>({1, 2, 3})), "ExpandingArray: expected 2 numbers, or one for all, got 3");
@@ -235,6 +243,8 @@ TEST_CASE("a wrong shape in a layer names the op, the shapes and the layer", "[n
         "BatchNorm2d: input [4, 5, 2, 2] has 5 channels, expected 3");
   CHECK(text(AnyModule(nn::BatchNorm2d(3)), ones({1, 3, 1, 1})) ==
         "batch_norm: training needs more than one value per channel, got input [1, 3, 1, 1]");
+  CHECK(text(AnyModule(nn::LayerNorm(nn::LayerNormOptions({3}))), ones({4, 5})) ==
+        "layer_norm: input [4, 5] does not end in the normalized shape [3]");
   CHECK(text(AnyModule(nn::MaxPool2d(2)), ones({4, 5})) ==
         "max_pool2d: input must be (N, C, H, W) or (C, H, W), got [4, 5]");
   CHECK(text(AnyModule(nn::MaxPool2d(5)), ones({1, 1, 4, 4})) ==

@@ -332,5 +332,7 @@ TEST_CASE("modules print their options", "[nn]") {
         "tarn::nn::LeakyReLU(negative_slope=0.2)");
   CHECK(printed(*nn::Embedding(nn::EmbeddingOptions(10, 3).padding_idx(1))) ==
         "tarn::nn::Embedding(num_embeddings=10, embedding_dim=3, padding_idx=1)");
+  CHECK(printed(*nn::LayerNorm(nn::LayerNormOptions({4, 5}))) ==
+        "tarn::nn::LayerNorm([4, 5], eps=1e-05, elementwise_affine=true)");
   CHECK(printed(*nn::Softmax(1)) == "tarn::nn::Softmax(dim=1)");
 }
