@@ -7,7 +7,7 @@
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using testing::formula_tensor;

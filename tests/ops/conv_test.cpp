@@ -7,7 +7,7 @@
 
 #include <tarn_config.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using testing::formula_tensor;
