@@ -176,6 +176,23 @@ Tensor& Tensor::bitwise_not_() const {
   return dtype() == kBool ? logical_not_() : inplace<RowId::kRow_bitwise_not>(*this, {*this});
 }
 
+Tensor clamp_min(const Tensor& x, const Tensor& min) { return maximum(x, min); }
+Tensor clamp_min(const Tensor& x, const Scalar& min) { return dispatch(op<RowId::kRow_clamp_min, 2>, {x}, {}, min); }
+Tensor clamp_max(const Tensor& x, const Tensor& max) { return minimum(x, max); }
+Tensor clamp_max(const Tensor& x, const Scalar& max) { return dispatch(op<RowId::kRow_clamp_max, 2>, {x}, {}, max); }
+Tensor Tensor::clamp_min(const Tensor& min) const { return maximum(min); }
+Tensor Tensor::clamp_min(const Scalar& min) const { return tarn::clamp_min(*this, min); }
+Tensor& Tensor::clamp_min_(const Tensor& min) const { return maximum_(min); }
+Tensor& Tensor::clamp_min_(const Scalar& min) const {
+  return inplace<RowId::kRow_clamp_min, 2>(*this, {*this}, min);
+}
+Tensor Tensor::clamp_max(const Tensor& max) const { return minimum(max); }
+Tensor Tensor::clamp_max(const Scalar& max) const { return tarn::clamp_max(*this, max); }
+Tensor& Tensor::clamp_max_(const Tensor& max) const { return minimum_(max); }
+Tensor& Tensor::clamp_max_(const Scalar& max) const {
+  return inplace<RowId::kRow_clamp_max, 2>(*this, {*this}, max);
+}
+
 Tensor clamp(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   check(min || max, "clamp: at least one of min and max must be given");
   if (!max) return clamp_min(x, *min);
@@ -187,7 +204,7 @@ Tensor clamp(const Tensor& x, const std::optional<Tensor>& min, const std::optio
   check(has_min || has_max, "clamp: at least one of min and max must be given");
   if (!has_max) return clamp_min(x, *min);
   if (!has_min) return clamp_max(x, *max);
-  return dispatch(op<RowId::kRow_clamp>, {x, *min, *max});
+  return dispatch(op<RowId::kRow_clamp_tensor>, {x, *min, *max});
 }
 Tensor Tensor::clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const {
   return tarn::clamp(*this, min, max);
@@ -206,7 +223,7 @@ Tensor& Tensor::clamp_(const std::optional<Tensor>& min, const std::optional<Ten
   check(has_min || has_max, "clamp_: at least one of min and max must be given");
   if (!has_max) return clamp_min_(*min);
   if (!has_min) return clamp_max_(*max);
-  return inplace<RowId::kRow_clamp>(*this, {*this, *min, *max});
+  return inplace<RowId::kRow_clamp_tensor>(*this, {*this, *min, *max});
 }
 
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {

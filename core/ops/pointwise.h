@@ -64,6 +64,13 @@ TARN_API Tensor floor_divide(const Tensor& a, const Scalar& b);
 // ~x of integers, logical not of bool.
 TARN_API Tensor bitwise_not(const Tensor& x);
 
+// x, at least min; x, at most max. With tensors these are maximum and minimum, which share the gradient at ties; a number
+// takes it all.
+TARN_API Tensor clamp_min(const Tensor& x, const Tensor& min);
+TARN_API Tensor clamp_min(const Tensor& x, const Scalar& min);
+TARN_API Tensor clamp_max(const Tensor& x, const Tensor& max);
+TARN_API Tensor clamp_max(const Tensor& x, const Scalar& max);
+
 // x, at least min and at most max; max wins where min > max. At least one of them is needed.
 TARN_API Tensor clamp(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max = {});
 TARN_API Tensor clamp(const Tensor& x, const std::optional<Tensor>& min, const std::optional<Tensor>& max = {});
