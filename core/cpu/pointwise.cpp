@@ -133,7 +133,7 @@ struct Operand {
   int64_t size = 0;               // bytes per element
   ConvertRow convert = nullptr;   // to or from the kernel's type
   bool native = false;            // the kernel could use the memory itself
-  ConvertRow round[2] = {};       // to the common 16-bit dtype and back, where the operand has more bits than it
+  ConvertRow round[2] = {};       // to the common dtype and back, where that has fewer bits than the kernel's type
 };
 
 class Tiles {
@@ -169,7 +169,7 @@ class Tiles {
  private:
   struct Buffers {
     alignas(64) char tile[1 + kMaxInputs][kTile * 8];
-    char rounded[kTile * 2];
+    alignas(64) char rounded[kTile * 8];
   };
 
   static Loop make_loop(const Args& a, const Tensor& out) {
@@ -198,8 +198,9 @@ class Tiles {
   Operand input(const Tensor& t, int i) const {
     Operand o{static_cast<char*>(t.data_ptr()), int64_t(t.element_size()),
               convert(run_.native_in(i), t.dtype(), run_.table.load), t.dtype() == run_.native_in(i), {}};
-    bool rounds = (run_.common == kHalf || run_.common == kBFloat16) && t.dtype() != run_.common && o.convert;
-    if (rounds) o.round[0] = run_.table.store[int(run_.common)], o.round[1] = run_.table.load[int(run_.common)];
+    bool narrow = run_.common == kHalf || run_.common == kBFloat16 ||
+                  (run_.compute == Compute::I64 && t.dim() == 0);
+    if (narrow && t.dtype() != run_.common && o.convert) o.round[0] = run_.table.store[int(run_.common)], o.round[1] = run_.table.load[int(run_.common)];
     return o;
   }
 

@@ -1,7 +1,9 @@
 // Shape, dtype and layout of a pointwise op's result.
+#include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise_form.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tarn::inline v1::detail {
 
@@ -59,6 +61,8 @@ ScalarType common_dtype(const PointwiseForm& form, const Args& a) {
   return dtype;
 }
 
+bool is_whole(const Scalar& s) { return !s.is_floating() || std::trunc(s.to_double()) == s.to_double(); }
+
 void check_dtypes(const PointwiseForm& form, const Args& a, ScalarType dtype) {
   const PointwiseRow& row = *form.row;
   if (form.condition >= 0)
@@ -66,8 +70,8 @@ void check_dtypes(const PointwiseForm& form, const Args& a, ScalarType dtype) {
           a[form.condition].dtype(), "; compare first, for example x != 0");
   if (row.kind == RowKind::FILL && form.text == 0) {
     ScalarType value = form.numbers ? a.scalar().type() : a[2].dtype();
-    check(can_cast(value, dtype) || (dtype == kBool && !is_floating(value)), a.op.name, ": a value of ", value,
-          " cannot be written to a tensor of ", dtype);
+    bool fits = dtype == kBool || (form.numbers ? is_whole(a.scalar()) : !is_floating(value));
+    check(is_floating(dtype) || fits, a.op.name, ": a value of ", value, " cannot be written to a tensor of ", dtype);
   }
   if (row.kind == RowKind::INT) check(!is_floating(dtype), a.op.name, ": needs integers or Bool, got ", dtype);
   if (dtype == kBool) {
@@ -76,7 +80,7 @@ void check_dtypes(const PointwiseForm& form, const Args& a, ScalarType dtype) {
   }
   if (is_floating(dtype)) return;
   for (int i = 0; i < row.param_count; ++i)
-    check(!a.scalar(form.numbers + i).is_floating(), a.op.name, ": ", row.params[i], " = ", a.scalar(form.numbers + i),
+    check(is_whole(a.scalar(form.numbers + i)), a.op.name, ": ", row.params[i], " = ", a.scalar(form.numbers + i),
           " must be an integer where the tensors are ", dtype);
 }
 
@@ -84,14 +88,15 @@ bool same_layout(const TensorImpl& a, const TensorImpl& b) {
   return a.sizes == b.sizes && (a.flags & b.flags & kContiguousFlag || a.strides == b.strides);
 }
 
-bool is_dense(const TensorImpl& t) { return t.flags & (kContiguousFlag | kChannelsLastFlag); }
+// Row-major or channels last; other dense tensors are recognised by strides_like.
+bool has_usual_layout(const TensorImpl& t) { return t.flags & (kContiguousFlag | kChannelsLastFlag); }
 
 // Strides of `tensor` over the dims of `sizes`, 0 where it is broadcast.
 Dims broadcast_strides(const Tensor& tensor, const Dims& sizes) {
   Dims strides(sizes.size(), 0);
   int shift = sizes.size() - int(tensor.dim());
   for (int d = 0; d < tensor.dim(); ++d)
-    if (tensor.sizes()[d] != 1) strides[d + shift] = tensor.strides()[d];
+    if (tensor.sizes()[d] != 1 || sizes[d + shift] == 1) strides[d + shift] = tensor.strides()[d];
   return strides;
 }
 
@@ -136,11 +141,12 @@ Dims result_strides(const PointwiseForm& form, const Args& a, const Dims& sizes)
 void infer_geometry(const PointwiseForm& form, const Args& a, Spec* out) {
   const TensorImpl& first = a[0].get();
   out->device = first.storage->device;
-  bool same = is_dense(first);
+  bool same = true;
   for (int i = 1; i < form.inputs && same; ++i) same = same_layout(first, a[i].get());
-  if (same) {
+  if (same && !has_usual_layout(first)) out->strides = strides_like(a[0]);
+  if (same && (has_usual_layout(first) || !out->strides.empty())) {
     out->sizes = first.sizes;
-    if (!first.has(kContiguousFlag)) out->strides = first.strides;
+    if (has_usual_layout(first) && !first.has(kContiguousFlag)) out->strides = first.strides;
     return;
   }
   Dims sizes = first.sizes;
