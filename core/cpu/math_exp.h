@@ -12,8 +12,7 @@ TARN_INLINE V<T, N> polynomial(V<T, N> x, const T (&c)[Count]) {
   return y;
 }
 
-// ---- Sums and products with their rounding errors (Dekker 1971, Knuth)
-// ----------------------------------------------
+// --- Sums and products with their rounding errors (Dekker 1971, Knuth) ---
 
 template <class T, int N>
 struct Pair {
@@ -44,8 +43,7 @@ TARN_INLINE Pair<double, N> two_product(V<double, N> a, V<double, N> b) {
 #endif
 }
 
-// ---- Powers of two
-// ---------------------------------------------------------------------------------------------------
+// --- Powers of two ---
 
 template <class T>
 struct Format;
@@ -95,8 +93,7 @@ TARN_INLINE V<T, N> scale(V<T, N> x, V<IntOf<sizeof(T)>, N> n) {
   return x * power_of_two<T, N>(half) * power_of_two<T, N>(n - half);
 }
 
-// ---- exp
-// -------------------------------------------------------------------------------------------------------------
+// --- exp ---
 
 template <class T>
 struct ExpConstants;
@@ -176,8 +173,7 @@ TARN_INLINE V<double, N> expm1(V<double, N> x) {
   return where(abs(x) < 1e-17, x, y);  // keeps -0 and subnormals
 }
 
-// ---- Logarithms
-// ------------------------------------------------------------------------------------------------------
+// --- Logarithms ---
 
 // x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); x positive and finite.
 template <class T, int N>
@@ -286,8 +282,7 @@ TARN_INLINE V<double, N> log10(V<double, N> x) {
   return log_special(x, (lo + sum.lo) + sum.hi);
 }
 
-// ---- pow
-// -------------------------------------------------------------------------------------------------------------
+// --- pow ---
 
 // log(x) to about 2^-66, for x positive and finite: 2 atanh(s), s = f / (2 + f), its first two terms in
 // double double.

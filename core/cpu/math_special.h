@@ -62,8 +62,7 @@ TARN_INLINE V<double, N> atanh(V<double, N> x) {
   return where(a < 1e-9, x, copysign(y, x));
 }
 
-// ---- erf, erfc
-// -------------------------------------------------------------------------------------------------------
+// --- erf, erfc ---
 
 // erf(x) / x - 1 as a function of x^2 <= 1.
 constexpr double kErf[] = {0.12837916709551257,     -0.376126389031837477,     0.112837916709548577,

@@ -7,11 +7,11 @@ namespace tarn::inline v1::TARN_ISA {
 constexpr double kPi = 3.141592653589793, kHalfPi = 1.5707963267948966, kHalfPiLo = 0x1.1a62633145c07p-54;
 constexpr double kQuarterPi = 0.7853981633974483, kTwoOverPi = 0.6366197723675814;
 
-// ---- sin, cos, tan
-// --------------------------------------------------------------------------------------------------- x = j
-// pi/2 + hi + lo, |hi| <= pi/4. Pi/2 is cut into pieces of 33 bits, whose products with j are exact while |j|
-// < 2^20 (Cody and Waite, Software Manual for the Elementary Functions, 1980). Larger arguments go to the C
-// library, lane by lane.
+// --- sin, cos, tan ---
+
+// x = j pi/2 + hi + lo, |hi| <= pi/4. Pi/2 is cut into pieces of 33 bits, whose products with j are exact
+// while |j| < 2^20 (Cody and Waite, Software Manual for the Elementary Functions, 1980). Larger arguments go
+// to the C library, lane by lane.
 
 constexpr double kTrigLimit = 1e6;
 
@@ -108,8 +108,7 @@ TARN_INLINE V<double, N> tan(V<double, N> x) {
   return y;
 }
 
-// ---- Inverses
-// --------------------------------------------------------------------------------------------------------
+// --- Inverses ---
 
 // atan of 0 <= x <= 1: above tan(pi/8) by the addition theorem, atan(x) = pi/4 + atan((x - 1) / (x + 1)).
 template <int N>

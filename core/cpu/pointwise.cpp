@@ -1,5 +1,6 @@
-// Runs a pointwise form on the CPU. Contiguous operands of the compute type go straight to the kernel; everything else goes
-// through tiles that stay in L1: operands are gathered and converted at the tile's edge, and so is the result.
+// Runs a pointwise form on the CPU. Contiguous operands of the compute type go straight to the kernel;
+// everything else goes through tiles that stay in L1: operands are gathered and converted at the tile's edge,
+// and so is the result.
 #include <tarn/core/cpu/features.h>
 #include <tarn/core/cpu/pointwise_kernels.h>
 #include <tarn/core/cpu/strided.h>
@@ -27,11 +28,13 @@ constexpr int kComputeSize[] = {4, 8, 8};
 const PointwiseTable& table_for(Compute compute) {
   static const PointwiseTable* const* tables = [] {
 #if TARN_HAS_V4
-    static const PointwiseTable* const v4_tables[] = {&v4::pointwise_f32, &v4::pointwise_f64, &v4::pointwise_i64};
+    static const PointwiseTable* const v4_tables[] = {&v4::pointwise_f32, &v4::pointwise_f64,
+                                                      &v4::pointwise_i64};
     if (cpu_isa() == CpuIsa::V4) return v4_tables;
 #endif
 #if TARN_HAS_V3
-    static const PointwiseTable* const v3_tables[] = {&v3::pointwise_f32, &v3::pointwise_f64, &v3::pointwise_i64};
+    static const PointwiseTable* const v3_tables[] = {&v3::pointwise_f32, &v3::pointwise_f64,
+                                                      &v3::pointwise_i64};
     if (cpu_isa() == CpuIsa::V3) return v3_tables;
 #endif
     static const PointwiseTable* const generic_tables[] = {&generic::pointwise_f32, &generic::pointwise_f64,
@@ -48,7 +51,8 @@ void put_number(void* to, Compute compute, ScalarType common, const Scalar& valu
   } else if (compute == Compute::F64) {
     *static_cast<double*>(to) = value.to<double>();
   } else {
-    visit(common, "pointwise", [&]<class T>(Type<T>) { *static_cast<int64_t*>(to) = int64_t(value.to<T>()); });
+    visit(common, "pointwise",
+          [&]<class T>(Type<T>) { *static_cast<int64_t*>(to) = int64_t(value.to<T>()); });
   }
 }
 
@@ -72,7 +76,9 @@ Run make_run(const Args& a) {
   ScalarType common = pointwise_dtype(form, a);
   Compute compute = compute_of(common);
   const PointwiseTable& table = table_for(compute);
-  Run run{form, table, table.kernels[form.row_index()][form.text], compute, common, kComputeDtype[int(compute)], {}, {}};
+  Run run{form,    table,  table.kernels[form.row_index()][form.text],
+          compute, common, kComputeDtype[int(compute)],
+          {},      {}};
   if (form.row->kind == RowKind::COMPARE) run.native_out = kBool;
   ensure(run.kernel, a.op.name, ": no kernel for ", common);
   for (int i = 0; i < form.numbers; ++i) put_number(&run.numbers[i], compute, common, a.scalar(i));
@@ -123,24 +129,27 @@ void run_direct(const Run& run, const Args& a, const Tensor& out) {
   });
 }
 
-// ---- tiles -----------------------------------------------------------------------------------------------------------
+// --- tiles ---
 
 using Loop = StridedLoop<1 + kMaxInputs>;
 
 // One operand of the tiled path.
 struct Operand {
   char* data = nullptr;
-  int64_t size = 0;               // bytes per element
-  ConvertRow convert = nullptr;   // to or from the kernel's type
-  bool native = false;            // the kernel could use the memory itself
-  ConvertRow round[2] = {};       // to the common dtype and back, where that has fewer bits than the kernel's type
+  int64_t size = 0;              // bytes per element
+  ConvertRow convert = nullptr;  // to or from the kernel's type
+  bool native = false;           // the kernel could use the memory itself
+  ConvertRow round[2] = {};  // to the common dtype and back, where that has fewer bits than the kernel's type
 };
 
 class Tiles {
  public:
   Tiles(const Run& run, const Args& a, const Tensor& out) : run_(run), loop_(make_loop(a, out)) {
-    operands_[0] = {static_cast<char*>(out.data_ptr()), int64_t(out.element_size()),
-                    convert(run.native_out, out.dtype(), run.table.store), out.dtype() == run.native_out, {}};
+    operands_[0] = {static_cast<char*>(out.data_ptr()),
+                    int64_t(out.element_size()),
+                    convert(run.native_out, out.dtype(), run.table.store),
+                    out.dtype() == run.native_out,
+                    {}};
     for (int i = 0; i < run.form.inputs; ++i) operands_[1 + i] = input(a[i], i);
     out_dtype_ = out.dtype();
     // Short rows are packed, several to a tile; long ones are cut.
@@ -196,11 +205,15 @@ class Tiles {
   }
 
   Operand input(const Tensor& t, int i) const {
-    Operand o{static_cast<char*>(t.data_ptr()), int64_t(t.element_size()),
-              convert(run_.native_in(i), t.dtype(), run_.table.load), t.dtype() == run_.native_in(i), {}};
-    bool narrow = run_.common == kHalf || run_.common == kBFloat16 ||
-                  (run_.compute == Compute::I64 && t.dim() == 0);
-    if (narrow && t.dtype() != run_.common && o.convert) o.round[0] = run_.table.store[int(run_.common)], o.round[1] = run_.table.load[int(run_.common)];
+    Operand o{static_cast<char*>(t.data_ptr()),
+              int64_t(t.element_size()),
+              convert(run_.native_in(i), t.dtype(), run_.table.load),
+              t.dtype() == run_.native_in(i),
+              {}};
+    bool narrow =
+        run_.common == kHalf || run_.common == kBFloat16 || (run_.compute == Compute::I64 && t.dim() == 0);
+    if (narrow && t.dtype() != run_.common && o.convert)
+      o.round[0] = run_.table.store[int(run_.common)], o.round[1] = run_.table.load[int(run_.common)];
     return o;
   }
 
@@ -256,13 +269,14 @@ class Tiles {
   void run_packed(int64_t begin, int64_t end, Buffers& buffers, const void** slots) const {
     for (int i = 0; i < run_.form.inputs; ++i) slots[run_.form.input_slots[i]] = buffers.tile[1 + i];
     for (int64_t unit = begin; unit < end; ++unit) {
-      int64_t first = unit * per_unit_, last = first + per_unit_ < loop_.rows() ? first + per_unit_ : loop_.rows();
+      int64_t first = unit * per_unit_,
+              last = first + per_unit_ < loop_.rows() ? first + per_unit_ : loop_.rows();
       int64_t n = 0;
       loop_.for_rows(first, last, [&](const Loop::Offsets& offset) {
         for (int i = 1; i <= run_.form.inputs; ++i) {
           const Operand& o = operands_[i];
-          load(o, buffers.tile[i] + n * run_.native_size(i - 1), o.data + offset[i] * o.size, loop_.stride(i, 0),
-               length_, buffers);
+          load(o, buffers.tile[i] + n * run_.native_size(i - 1), o.data + offset[i] * o.size,
+               loop_.stride(i, 0), length_, buffers);
         }
         n += length_;
       });

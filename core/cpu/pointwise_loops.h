@@ -72,9 +72,9 @@ TARN_INLINE void pointwise_step(void* out, const void* const* in, const T* param
   };
   auto a = get.template operator()<kSlotA>();
   auto b = get.template operator()<kSlotB>();
-  RowText<Row, X, decltype(a), decltype(b), X> text{get.template operator()<kSlotG>(), a, b,
-                                                    get.template operator()<kSlotC>(),
-                                                    get.template operator()<kSlotY>(), number(0), number(1), number(2)};
+  RowText<Row, X, decltype(a), decltype(b), X> text{
+      get.template operator()<kSlotG>(), a,         b,         get.template operator()<kSlotC>(),
+      get.template operator()<kSlotY>(), number(0), number(1), number(2)};
   if constexpr (Text == 0) put<Part, T>(out, i, text.value_text(), count);
   if constexpr (Text == 1) put<Part, T>(out, i, text.gradient_text0(), count);
   if constexpr (Text == 2) put<Part, T>(out, i, text.gradient_text1(), count);

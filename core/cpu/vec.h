@@ -67,8 +67,7 @@ using Self = typename SelfType<T>::type;  // a parameter of this type converts i
 template <class T, int N>
 using Native __attribute__((vector_size(sizeof(T) * N))) = T;
 
-// ---- Mask: one truth value per lane of `Bytes` bytes
-// ----------------------------------------------------------------
+// --- Mask: one truth value per lane of `Bytes` bytes ---
 
 template <int Bytes, int N>
 struct Mask {
@@ -118,8 +117,7 @@ TARN_INLINE bool any(Mask<Bytes, N> m) {
   }
 }
 
-// ---- V
-// ---------------------------------------------------------------------------------------------------------------
+// --- V ---
 
 enum class Cmp { eq, ne, lt, le, gt, ge };
 

@@ -6,8 +6,7 @@
 
 namespace tarn::inline v1::TARN_ISA {
 
-// ---- 16-bit floats, one at a time (the vector forms below give the same bits)
-// ----------------------------------------
+// --- 16-bit floats, one at a time (the vector forms below give the same bits) ---
 
 TARN_INLINE float to_float(bf16 x) { return __builtin_bit_cast(float, uint32_t(x.bits) << 16); }
 
@@ -42,8 +41,7 @@ TARN_INLINE f16 to_f16(float x) {
   return {uint16_t(sign | ((u - 0x38000000 + 0xfff + ((u >> 13) & 1)) >> 13))};
 }
 
-// ---- One element of storage <-> one value of compute type
-// -------------------------------------------------------------
+// --- One element of storage <-> one value of compute type ---
 
 template <class T, class S>
 TARN_INLINE T load_element(S s) {
@@ -72,8 +70,7 @@ TARN_INLINE S store_element(T value) {
   }
 }
 
-// ---- Vectors of the same type
-// ----------------------------------------------------------------------------------------
+// --- Vectors of the same type ---
 
 template <class T, int N>
 TARN_INLINE V<T, N> load(const T* p) {
@@ -128,8 +125,7 @@ TARN_INLINE void store_part(T* p, V<T, N> x, int count) {
   for (int i = 0; i < count; i++) p[i] = x.lane(i);
 }
 
-// ---- Masks as bytes 0 and 1: the storage of bool
-// ---------------------------------------------------------------------
+// --- Masks as bytes 0 and 1: the storage of bool ---
 
 // Four bits as four bytes: the product puts bit i at positions i, i + 7, i + 14 and i + 21; bit 8i is kept.
 TARN_INLINE void store_bits(uint8_t* p, int bits) {
@@ -174,10 +170,10 @@ TARN_INLINE Mask<Bytes, N> load_bool(const uint8_t* p) {
   return x != 0;
 }
 
-// ---- Rows with conversion: storage S <-> compute type T
-// -------------------------------------------------------------- The loops are plain: the compiler turns
-// widening and narrowing of integers and floats into vector code. Half floats use the conversion instructions
-// where there are any.
+// --- Rows with conversion: storage S <-> compute type T ---
+
+// The loops are plain: the compiler turns widening and narrowing of integers and floats into vector code.
+// Half floats use the conversion instructions where there are any.
 
 template <class T, class S>
 TARN_INLINE void load_row(T* out, const S* in, int64_t n) {

@@ -71,8 +71,7 @@ TARN_INLINE V<T, N> fma(V<T, N> a, Self<V<T, N>> b, Self<V<T, N>> c) {
   return y;
 }
 
-// ---- Sign and bits
-// ---------------------------------------------------------------------------------------------------
+// --- Sign and bits ---
 
 template <class T>
 constexpr IntOf<sizeof(T)> kSignBit = IntOf<sizeof(T)>(UintOf<sizeof(T)>(1) << (8 * sizeof(T) - 1));
@@ -118,8 +117,7 @@ TARN_INLINE Mask<int(sizeof(T)), N> isfinite(V<T, N> x) {
   }
 }
 
-// ---- Rounding to integers
-// --------------------------------------------------------------------------------------------
+// --- Rounding to integers ---
 
 // 2^23 or 2^52: from here on every value is an integer.
 template <class T>
@@ -167,8 +165,7 @@ TARN_INLINE V<T, N> trunc(V<T, N> x) {
   return copysign(floor(abs(x)), x);
 }
 
-// ---- Minimum and maximum: NaN if either is NaN, as torch.maximum does
-// -------------------------------------------------
+// --- Minimum and maximum: NaN if either is NaN, as torch.maximum does ---
 
 template <class T, int N>
 TARN_INLINE V<T, N> max(V<T, N> a, V<T, N> b) {
@@ -192,8 +189,7 @@ TARN_INLINE V<T, N> zeros_like(V<T, N>) {
   return V<T, N>(0);
 }
 
-// ---- Lane types
-// ------------------------------------------------------------------------------------------------------
+// --- Lane types ---
 
 // Same number of lanes, another type: what a C++ cast does per lane. Float to integer takes values in range
 // only; out of range and NaN give the lowest integer on x86.

@@ -107,7 +107,7 @@ Tensor& inplace(const Tensor& x, const detail::In (&inputs)[N], detail::Scalars 
 #include <tarn/core/ops/pointwise.def>
 // clang-format on
 
-// ---- pow -------------------------------------------------------------------------------------------------------------
+// --- pow ---
 
 Tensor pow(const Tensor& a, const Tensor& b) { return dispatch(op<RowId::kRow_pow>, {a, b}); }
 Tensor pow(const Scalar& a, const Tensor& b) { return dispatch(op<RowId::kRow_pow, 1>, {b}, {}, a); }
@@ -124,33 +124,41 @@ Tensor pow(const Tensor& a, const Scalar& b) {
 }
 Tensor Tensor::pow(const Tensor& exponent) const { return tarn::pow(*this, exponent); }
 Tensor Tensor::pow(const Scalar& exponent) const { return tarn::pow(*this, exponent); }
-Tensor& Tensor::pow_(const Tensor& exponent) const { return inplace<RowId::kRow_pow>(*this, {*this, exponent}); }
+Tensor& Tensor::pow_(const Tensor& exponent) const {
+  return inplace<RowId::kRow_pow>(*this, {*this, exponent});
+}
 Tensor& Tensor::pow_(const Scalar& exponent) const {
   return inplace<RowId::kRow_pow, 2>(*this, {*this}, exponent);
 }
 
-// ---- division with rounding ------------------------------------------------------------------------------------------
+// --- division with rounding ---
 
 namespace {
 bool rounds_down(std::string_view mode) {
-  check(mode == "floor" || mode == "trunc", "div: rounding_mode must be \"floor\" or \"trunc\", got \"", mode, "\"");
+  check(mode == "floor" || mode == "trunc", "div: rounding_mode must be \"floor\" or \"trunc\", got \"", mode,
+        "\"");
   return mode == "floor";
 }
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b, std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return div(a, b);
-  return dispatch(rounds_down(*rounding_mode) ? op<RowId::kRow_div_floor> : op<RowId::kRow_div_trunc>, {a, b});
+  return dispatch(rounds_down(*rounding_mode) ? op<RowId::kRow_div_floor> : op<RowId::kRow_div_trunc>,
+                  {a, b});
 }
 Tensor div(const Tensor& a, const Scalar& b, std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return div(a, b);
-  return dispatch(rounds_down(*rounding_mode) ? op<RowId::kRow_div_floor, 2> : op<RowId::kRow_div_trunc, 2>, {a}, {},
-                  b);
+  return dispatch(rounds_down(*rounding_mode) ? op<RowId::kRow_div_floor, 2> : op<RowId::kRow_div_trunc, 2>,
+                  {a}, {}, b);
 }
 Tensor floor_divide(const Tensor& a, const Tensor& b) { return div(a, b, "floor"); }
 Tensor floor_divide(const Tensor& a, const Scalar& b) { return div(a, b, "floor"); }
-Tensor Tensor::div(const Tensor& b, std::optional<std::string_view> mode) const { return tarn::div(*this, b, mode); }
-Tensor Tensor::div(const Scalar& b, std::optional<std::string_view> mode) const { return tarn::div(*this, b, mode); }
+Tensor Tensor::div(const Tensor& b, std::optional<std::string_view> mode) const {
+  return tarn::div(*this, b, mode);
+}
+Tensor Tensor::div(const Scalar& b, std::optional<std::string_view> mode) const {
+  return tarn::div(*this, b, mode);
+}
 Tensor& Tensor::div_(const Tensor& b, std::optional<std::string_view> mode) const {
   if (!mode) return div_(b);
   if (rounds_down(*mode)) return inplace<RowId::kRow_div_floor>(*this, {*this, b});
@@ -166,7 +174,7 @@ Tensor Tensor::floor_divide(const Scalar& other) const { return tarn::floor_divi
 Tensor& Tensor::floor_divide_(const Tensor& other) const { return div_(other, "floor"); }
 Tensor& Tensor::floor_divide_(const Scalar& other) const { return div_(other, "floor"); }
 
-// ---- bitwise_not, clamp, lerp ----------------------------------------------------------------------------------------
+// --- bitwise_not, clamp, lerp ---
 
 Tensor bitwise_not(const Tensor& x) {
   return x.dtype() == kBool ? logical_not(x) : dispatch(op<RowId::kRow_bitwise_not>, {x});
@@ -177,9 +185,13 @@ Tensor& Tensor::bitwise_not_() const {
 }
 
 Tensor clamp_min(const Tensor& x, const Tensor& min) { return maximum(x, min); }
-Tensor clamp_min(const Tensor& x, const Scalar& min) { return dispatch(op<RowId::kRow_clamp_min, 2>, {x}, {}, min); }
+Tensor clamp_min(const Tensor& x, const Scalar& min) {
+  return dispatch(op<RowId::kRow_clamp_min, 2>, {x}, {}, min);
+}
 Tensor clamp_max(const Tensor& x, const Tensor& max) { return minimum(x, max); }
-Tensor clamp_max(const Tensor& x, const Scalar& max) { return dispatch(op<RowId::kRow_clamp_max, 2>, {x}, {}, max); }
+Tensor clamp_max(const Tensor& x, const Scalar& max) {
+  return dispatch(op<RowId::kRow_clamp_max, 2>, {x}, {}, max);
+}
 Tensor Tensor::clamp_min(const Tensor& min) const { return maximum(min); }
 Tensor Tensor::clamp_min(const Scalar& min) const { return tarn::clamp_min(*this, min); }
 Tensor& Tensor::clamp_min_(const Tensor& min) const { return maximum_(min); }
@@ -241,7 +253,7 @@ Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
   return inplace<RowId::kRow_lerp, 4>(*this, {*this, end}, weight);
 }
 
-// ---- where, masked_fill ----------------------------------------------------------------------------------------------
+// --- where, masked_fill ---
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return dispatch(op<RowId::kRow_where>, {condition, a, b});
@@ -275,8 +287,12 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   check_fill_value(value);
   return dispatch(op<RowId::kRow_masked_fill>, {x, mask, value});
 }
-Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const { return tarn::masked_fill(*this, mask, value); }
-Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const { return tarn::masked_fill(*this, mask, value); }
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+  return tarn::masked_fill(*this, mask, value);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+  return tarn::masked_fill(*this, mask, value);
+}
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
   check_fill_value(value);
   return inplace<RowId::kRow_masked_fill>(*this, {*this, mask, value});
@@ -288,11 +304,11 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
 Tensor Tensor::max(const Tensor& other) const { return tarn::maximum(*this, other); }
 Tensor Tensor::min(const Tensor& other) const { return tarn::minimum(*this, other); }
 
-// ---- activations -----------------------------------------------------------------------------------------------------
+// --- activations ---
 
 Tensor gelu(const Tensor& x, std::string_view approximate) {
-  check(approximate == "none" || approximate == "tanh", "gelu: approximate must be \"none\" or \"tanh\", got \"",
-        approximate, "\"");
+  check(approximate == "none" || approximate == "tanh",
+        "gelu: approximate must be \"none\" or \"tanh\", got \"", approximate, "\"");
   return dispatch(approximate == "none" ? op<RowId::kRow_gelu_erf> : op<RowId::kRow_gelu_tanh>, {x});
 }
 
@@ -301,7 +317,8 @@ double inverse_alpha(const Scalar& alpha) {
   check(alpha.to_double() != 0, "celu: alpha must not be 0");
   return 1 / alpha.to_double();
 }
-constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluScale = 1.0507009873554804934193349852946;
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717,
+                 kSeluScale = 1.0507009873554804934193349852946;
 }  // namespace
 
 Tensor celu(const Tensor& x, const Scalar& alpha) { return elu(x, alpha, 1, inverse_alpha(alpha)); }

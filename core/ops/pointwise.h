@@ -1,7 +1,7 @@
-// The pointwise ops as functions: one per row of pointwise.def, whose operands may be tensors or numbers; then those that
-// need another signature. Operands are broadcast; the result's dtype follows PyTorch's type promotion, in which a number and
-// a 0-dim tensor yield to tensors with dims of the same category. Sizes that do not broadcast and dtypes that an op does not
-// take are Errors; integer division by zero gives 0.
+// The pointwise ops as functions: one per row of pointwise.def, whose operands may be tensors or numbers;
+// then those that need another signature. Operands are broadcast; the result's dtype follows PyTorch's type
+// promotion, in which a number and a 0-dim tensor yield to tensors with dims of the same category. Sizes that
+// do not broadcast and dtypes that an op does not take are Errors; integer division by zero gives 0.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,15 @@ namespace tarn::inline v1 {
   inline Tensor& name##_(const Tensor& x, const Scalar& p TARN_DEFAULT(dp)) { return x.name##_(p); }
 #define UNARY2(kind, name, p, dp, q, dq, value, d0) \
   TARN_API Tensor name(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq)); \
-  inline Tensor& name##_(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq)) { \
+  inline Tensor& name##_(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), \
+                         const Scalar& q TARN_DEFAULT(dq)) { \
     return x.name##_(p, q); \
   }
 #define UNARY3(kind, name, p, dp, q, dq, r, dr, value, d0) \
   TARN_API Tensor name(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), \
                        const Scalar& r TARN_DEFAULT(dr)); \
-  inline Tensor& name##_(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), \
-                         const Scalar& r TARN_DEFAULT(dr)) { \
+  inline Tensor& name##_(const Tensor& x, const Scalar& p TARN_DEFAULT(dp), \
+                         const Scalar& q TARN_DEFAULT(dq), const Scalar& r TARN_DEFAULT(dr)) { \
     return x.name##_(p, q, r); \
   }
 #define BINARY(kind, name, value, d0, d1) \
@@ -49,8 +50,8 @@ namespace tarn::inline v1 {
 #undef TARN_PUBLIC_ROWS
 // clang-format on
 
-// a to the power b. Integers stay integers and wrap; a negative power of an integer truncates (1, -1 or 0). The exponents
-// -2, -1, -0.5, 0.5, 2 and 3, given as numbers, are computed without pow.
+// a to the power b. Integers stay integers and wrap; a negative power of an integer truncates (1, -1 or 0).
+// The exponents -2, -1, -0.5, 0.5, 2 and 3, given as numbers, are computed without pow.
 TARN_API Tensor pow(const Tensor& a, const Tensor& b);
 TARN_API Tensor pow(const Tensor& a, const Scalar& b);
 TARN_API Tensor pow(const Scalar& a, const Tensor& b);
@@ -64,17 +65,20 @@ TARN_API Tensor floor_divide(const Tensor& a, const Scalar& b);
 // ~x of integers, logical not of bool.
 TARN_API Tensor bitwise_not(const Tensor& x);
 
-// x, at least min; x, at most max. With tensors these are maximum and minimum, which share the gradient at ties; a number
-// takes it all.
+// x, at least min; x, at most max. With tensors these are maximum and minimum, which share the gradient at
+// ties; a number takes it all.
 TARN_API Tensor clamp_min(const Tensor& x, const Tensor& min);
 TARN_API Tensor clamp_min(const Tensor& x, const Scalar& min);
 TARN_API Tensor clamp_max(const Tensor& x, const Tensor& max);
 TARN_API Tensor clamp_max(const Tensor& x, const Scalar& max);
 
 // x, at least min and at most max; max wins where min > max. At least one of them is needed.
-TARN_API Tensor clamp(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max = {});
-TARN_API Tensor clamp(const Tensor& x, const std::optional<Tensor>& min, const std::optional<Tensor>& max = {});
-inline Tensor& clamp_(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max = {}) {
+TARN_API Tensor clamp(const Tensor& x, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max = {});
+TARN_API Tensor clamp(const Tensor& x, const std::optional<Tensor>& min,
+                      const std::optional<Tensor>& max = {});
+inline Tensor& clamp_(const Tensor& x, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max = {}) {
   return x.clamp_(min, max);
 }
 
@@ -92,12 +96,12 @@ TARN_API Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b)
 TARN_API Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
 TARN_API Tensor masked_fill(const Tensor& x, const Tensor& mask, const Scalar& value);
 
-// Gaussian error linear unit, x * P(X <= x) for normal X (Hendrycks and Gimpel, arXiv 1606.08415); approximate is "none"
-// (erf) or "tanh".
+// Gaussian error linear unit, x * P(X <= x) for normal X (Hendrycks and Gimpel, arXiv 1606.08415);
+// approximate is "none" (erf) or "tanh".
 TARN_API Tensor gelu(const Tensor& x, std::string_view approximate = "none");
 
-// Exponential linear units with one parameter (arXiv 1704.07483) and with the constants of self-normalising networks
-// (arXiv 1706.02515).
+// Exponential linear units with one parameter (arXiv 1704.07483) and with the constants of self-normalising
+// networks (arXiv 1706.02515).
 TARN_API Tensor celu(const Tensor& x, const Scalar& alpha = 1);
 TARN_API Tensor& celu_(const Tensor& x, const Scalar& alpha = 1);
 TARN_API Tensor selu(const Tensor& x);
@@ -108,9 +112,9 @@ inline Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
 inline Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }
 
 // Operators on tensors, and on a tensor and a number from either side.
-#define TARN_OPERATOR(op, name)                                                            \
-  inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); }       \
-  inline Tensor operator op(const Tensor& a, const Scalar& b) { return name(a, b); }       \
+#define TARN_OPERATOR(op, name)                                                      \
+  inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); } \
+  inline Tensor operator op(const Tensor& a, const Scalar& b) { return name(a, b); } \
   inline Tensor operator op(const Scalar& a, const Tensor& b) { return name(a, b); }
 TARN_OPERATOR(+, add)
 TARN_OPERATOR(-, sub)

@@ -1,5 +1,6 @@
-// A form is what one Op of the pointwise family computes: a row's value or one of its gradients, with some operands given as
-// numbers. Op::text points to it. Private to core/ops/pointwise_*.cpp and core/cpu/pointwise.cpp, and to compile.
+// A form is what one Op of the pointwise family computes: a row's value or one of its gradients, with some
+// operands given as numbers. Op::text points to it. Private to core/ops/pointwise_*.cpp and
+// core/cpu/pointwise.cpp, and to compile.
 #pragma once
 
 #include <tarn/core/op.h>
@@ -13,12 +14,12 @@ using generic::RowKind;
 
 struct PointwiseForm {
   const PointwiseRow* row;
-  int text;                  // 0: value; 1 + i: gradient of operand i
-  int inputs;                // tensors, in the order of slots
-  int numbers;               // operands given as Scalars; they stand before the row's own numbers
-  uint8_t input_slots[5];    // PointwiseSlot of each
+  int text;                // 0: value; 1 + i: gradient of operand i
+  int inputs;              // tensors, in the order of slots
+  int numbers;             // operands given as Scalars; they stand before the row's own numbers
+  uint8_t input_slots[5];  // PointwiseSlot of each
   uint8_t number_slots[3];
-  int condition;             // the input that is a bool and takes no part in type promotion, or -1
+  int condition;  // the input that is a bool and takes no part in type promotion, or -1
 
   int row_index() const { return int(row - kPointwiseRows); }
 };
@@ -30,7 +31,8 @@ constexpr PointwiseForm make_form(int row_index, int text, unsigned mask) {
   // A value takes all its operands; a gradient only what its text reads.
   unsigned reads = text == 0 ? ((1u << row.operands) - 1) << generic::kSlotA : row.reads[text];
   for (int slot = 0; slot < generic::kSlots; slot++) {
-    bool is_number = slot >= generic::kSlotA && slot <= generic::kSlotC && ((mask >> (slot - generic::kSlotA)) & 1);
+    bool is_number =
+        slot >= generic::kSlotA && slot <= generic::kSlotC && ((mask >> (slot - generic::kSlotA)) & 1);
     if (is_number) {
       form.number_slots[form.numbers++] = uint8_t(slot);
     } else if ((reads >> slot) & 1) {

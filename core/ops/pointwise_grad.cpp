@@ -1,5 +1,5 @@
-// Gradients of the pointwise rows. In a plain backward a gradient is one fused kernel; where the gradient is itself to be
-// differentiated, its text runs on tensors, so that autograd sees ordinary ops.
+// Gradients of the pointwise rows. In a plain backward a gradient is one fused kernel; where the gradient is
+// itself to be differentiated, its text runs on tensors, so that autograd sees ordinary ops.
 #include <tarn/core/dispatch.h>
 #include <tarn/core/mode.h>
 #include <tarn/core/ops/creation.h>
@@ -17,9 +17,14 @@ struct TextArgs {
 
 template <int Row>
 Tensor run_text(int operand, const TextArgs& in) {
-  generic::RowText<Row, Tensor, Tensor, Tensor, double> text{
-      in.slots[generic::kSlotG], in.slots[generic::kSlotA], in.slots[generic::kSlotB], in.slots[generic::kSlotC],
-      in.slots[generic::kSlotY], in.numbers[0],             in.numbers[1],             in.numbers[2]};
+  generic::RowText<Row, Tensor, Tensor, Tensor, double> text{in.slots[generic::kSlotG],
+                                                             in.slots[generic::kSlotA],
+                                                             in.slots[generic::kSlotB],
+                                                             in.slots[generic::kSlotC],
+                                                             in.slots[generic::kSlotY],
+                                                             in.numbers[0],
+                                                             in.numbers[1],
+                                                             in.numbers[2]};
   return operand == 0 ? text.gradient_text0() : operand == 1 ? text.gradient_text1() : text.gradient_text2();
 }
 
@@ -70,7 +75,8 @@ void pointwise_gradient(const PointwiseForm& form, const Op* const gradients[3],
     if (passes_through(form, g, text)) {
       g.set(i, g.grad());
     } else {
-      g.set(i, mode.grad ? differentiable_gradient(form, g, operand) : fused_gradient(form, *gradients[operand], g));
+      g.set(i, mode.grad ? differentiable_gradient(form, g, operand)
+                         : fused_gradient(form, *gradients[operand], g));
     }
   }
 }

@@ -9,8 +9,8 @@ namespace tarn::inline v1::detail {
 
 namespace {
 
-// PyTorch's type promotion: operands fall into three ranks, tensors with dims, 0-dim tensors and numbers; a lower rank counts
-// only where its category (bool < integer < floating) is higher.
+// PyTorch's type promotion: operands fall into three ranks, tensors with dims, 0-dim tensors and numbers; a
+// lower rank counts only where its category (bool < integer < floating) is higher.
 class Promotion {
  public:
   void add(const Tensor& t) {
@@ -51,7 +51,8 @@ ScalarType common_dtype(const PointwiseForm& form, const Args& a) {
   for (int i = 0; i < form.inputs; ++i) {
     if (i == form.condition) continue;
     const TensorImpl& t = a[i].get();
-    if (t.has(kWrappedNumber) || (dtype != ScalarType::Undefined && dtype != t.dtype)) return promoted_dtype(form, a);
+    if (t.has(kWrappedNumber) || (dtype != ScalarType::Undefined && dtype != t.dtype))
+      return promoted_dtype(form, a);
     dtype = t.dtype;
   }
   for (int i = 0; i < form.numbers; ++i) {
@@ -71,17 +72,19 @@ void check_dtypes(const PointwiseForm& form, const Args& a, ScalarType dtype) {
   if (row.kind == RowKind::FILL && form.text == 0) {
     ScalarType value = form.numbers ? a.scalar().type() : a[2].dtype();
     bool fits = dtype == kBool || (form.numbers ? is_whole(a.scalar()) : !is_floating(value));
-    check(is_floating(dtype) || fits, a.op.name, ": a value of ", value, " cannot be written to a tensor of ", dtype);
+    check(is_floating(dtype) || fits, a.op.name, ": a value of ", value, " cannot be written to a tensor of ",
+          dtype);
   }
-  if (row.kind == RowKind::INT) check(!is_floating(dtype), a.op.name, ": needs integers or Bool, got ", dtype);
+  if (row.kind == RowKind::INT)
+    check(!is_floating(dtype), a.op.name, ": needs integers or Bool, got ", dtype);
   if (dtype == kBool) {
     check(&row != &kPointwiseRows[generic::kRow_neg], "neg: not defined for Bool; use logical_not()");
     check(&row != &kPointwiseRows[generic::kRow_sub], "sub: not defined for Bool; use logical_xor()");
   }
   if (is_floating(dtype)) return;
   for (int i = 0; i < row.param_count; ++i)
-    check(is_whole(a.scalar(form.numbers + i)), a.op.name, ": ", row.params[i], " = ", a.scalar(form.numbers + i),
-          " must be an integer where the tensors are ", dtype);
+    check(is_whole(a.scalar(form.numbers + i)), a.op.name, ": ", row.params[i], " = ",
+          a.scalar(form.numbers + i), " must be an integer where the tensors are ", dtype);
 }
 
 bool same_layout(const TensorImpl& a, const TensorImpl& b) {
@@ -100,8 +103,9 @@ Dims broadcast_strides(const Tensor& tensor, const Dims& sizes) {
   return strides;
 }
 
-// The layout that preserves the operands': dims are ordered by the strides of the first operand that tells two of them apart,
-// so that permuted inputs give a permuted result (PyTorch's TensorIterator has the same order).
+// The layout that preserves the operands': dims are ordered by the strides of the first operand that tells
+// two of them apart, so that permuted inputs give a permuted result (PyTorch's TensorIterator has the same
+// order).
 Dims result_strides(const PointwiseForm& form, const Args& a, const Dims& sizes) {
   int rank = sizes.size();
   Dims strides[5];
@@ -173,7 +177,8 @@ void pointwise_infer(const Args& a, Spec* out) {
   const PointwiseForm& form = *static_cast<const PointwiseForm*>(a.op.text);
   for (int i = 1; i < form.inputs; ++i) check(a[i].defined(), a.op.name, ": input ", i, " is undefined");
   ScalarType dtype = pointwise_dtype(form, a);
-  if (!is_floating(dtype) || form.row->kind == RowKind::INT || form.condition >= 0) check_dtypes(form, a, dtype);
+  if (!is_floating(dtype) || form.row->kind == RowKind::INT || form.condition >= 0)
+    check_dtypes(form, a, dtype);
   infer_geometry(form, a, out);
   out->dtype = form.row->kind == RowKind::COMPARE ? kBool : dtype;
 }

@@ -1,5 +1,6 @@
-// Members of class Tensor, included inside it by tensor.h: the methods of pointwise.def's rows, then those of other shapes.
-// What they do stands in pointwise.h and in the rows. `x.op_()` writes the result into x and returns x.
+// Members of class Tensor, included inside it by tensor.h: the methods of pointwise.def's rows, then those of
+// other shapes. What they do stands in pointwise.h and in the rows. `x.op_()` writes the result into x and
+// returns x.
 // clang-format off
 #define TARN_PUBLIC_ROWS
 #define TARN_DEFAULT(...) __VA_OPT__(= __VA_ARGS__)
@@ -13,8 +14,10 @@
   Tensor name(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq)) const; \
   Tensor& name##_(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq)) const;
 #define UNARY3(kind, name, p, dp, q, dq, r, dr, value, d0) \
-  Tensor name(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), const Scalar& r TARN_DEFAULT(dr)) const; \
-  Tensor& name##_(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), const Scalar& r TARN_DEFAULT(dr)) const;
+  Tensor name(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), \
+               const Scalar& r TARN_DEFAULT(dr)) const; \
+  Tensor& name##_(const Scalar& p TARN_DEFAULT(dp), const Scalar& q TARN_DEFAULT(dq), \
+               const Scalar& r TARN_DEFAULT(dr)) const;
 #define BINARY(kind, name, value, d0, d1) \
   Tensor name(const Tensor& other) const; \
   Tensor name(const Scalar& other) const; \

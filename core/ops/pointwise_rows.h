@@ -94,17 +94,17 @@ template <int Row, class X, class A, class B, class P>
 struct RowText;
 
 #define ROW(kind, name, n, a, b, c, p, q, r, value, d0, d1, d2)       \
-  template <class X, class A, class B, class P>                        \
-  struct RowText<kRow_##name, X, A, B, P> {                            \
-    X g;                                                               \
-    A a;                                                               \
-    B b;                                                               \
-    X c, y;                                                            \
-    P p, q, r;                                                         \
-    [[gnu::always_inline]] auto value_text() const { return value; }   \
-    [[gnu::always_inline]] X gradient_text0() const { return X(d0); }  \
-    [[gnu::always_inline]] X gradient_text1() const { return X(d1); }  \
-    [[gnu::always_inline]] X gradient_text2() const { return X(d2); }  \
+  template <class X, class A, class B, class P>                       \
+  struct RowText<kRow_##name, X, A, B, P> {                           \
+    X g;                                                              \
+    A a;                                                              \
+    B b;                                                              \
+    X c, y;                                                           \
+    P p, q, r;                                                        \
+    [[gnu::always_inline]] auto value_text() const { return value; }  \
+    [[gnu::always_inline]] X gradient_text0() const { return X(d0); } \
+    [[gnu::always_inline]] X gradient_text1() const { return X(d1); } \
+    [[gnu::always_inline]] X gradient_text2() const { return X(d2); } \
   };
 #include <tarn/core/ops/pointwise.def>
 

@@ -175,8 +175,7 @@ TEST_CASE("bad operands are named") {
               "masked_fill: a value of Double cannot be written to a tensor of Int");
 }
 
-// ---- every row
-// -------------------------------------------------------------------------------------------------------
+// --- every row ---
 
 namespace {
 

@@ -27,8 +27,7 @@ using generic::kPointwiseRows;
 using generic::PointwiseRow;
 using generic::RowKind;
 
-// ---- a type that records what a text does to it
-// ----------------------------------------------------------------------
+// --- a type that records what a text does to it ---
 
 struct Symbol {
   std::string op;  // a slot's or number's name, a literal's digits, or an operation
@@ -71,9 +70,11 @@ struct Symbol {
 #define FUNCTIONS1(F)                                                                                       \
   F(exp)                                                                                                    \
   F(exp2)                                                                                                   \
-  F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh)    \
-      F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sqrt) F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) \
-          F(ceil) F(round) F(trunc) F(zeros_like) F(isnan) F(isinf) F(isfinite)
+  F(expm1)                                                                                                  \
+  F(log)                                                                                                    \
+  F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh)   \
+      F(acosh) F(atanh) F(erf) F(erfc) F(sqrt) F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) F(ceil) F(round) \
+          F(trunc) F(zeros_like) F(isnan) F(isinf) F(isfinite)
 #define FUNCTIONS2(F) F(max) F(min) F(pow) F(atan2) F(fmod) F(remainder) F(floor_divide)
   FUNCTIONS1(FUNCTION1)
   FUNCTIONS2(FUNCTION2)
@@ -192,8 +193,7 @@ TEST_CASE("no text of pointwise.def branches or names the standard library") {
       }
 }
 
-// ---- gradients: fused kernels against texts on tensors, and both against differences
-// ----------------------------------
+// --- gradients: fused kernels against texts on tensors, and both against differences ---
 
 namespace {
 
@@ -261,8 +261,7 @@ TEST_CASE("fused gradients are the texts on tensors to the bit, and agree with d
   }
 }
 
-// ---- NVRTC
-// -----------------------------------------------------------------------------------------------------------
+// --- NVRTC ---
 
 namespace {
 
