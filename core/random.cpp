@@ -4,6 +4,7 @@
 #include <random>
 
 #include <tarn/core/error.h>
+#include <tarn/core/tensor.h>
 
 namespace tarn::inline v1 {
 
@@ -49,6 +50,33 @@ uint64_t Generator::get_offset() const {
   State& s = state();
   std::lock_guard lock(s.mutex);
   return s.stream.offset;
+}
+
+Tensor Generator::get_state() const {
+  State& s = state();
+  Tensor bytes = detail::make_tensor({16}, kByte);
+  uint8_t* to = bytes.data_ptr<uint8_t>();
+  std::lock_guard lock(s.mutex);
+  for (int i = 0; i < 8; ++i) {
+    to[i] = uint8_t(s.stream.seed >> (8 * i));
+    to[8 + i] = uint8_t(s.stream.offset >> (8 * i));
+  }
+  return bytes;
+}
+
+void Generator::set_state(const Tensor& bytes) const {
+  check(bytes.dtype() == kByte && bytes.numel() == 16 && bytes.is_contiguous(),
+        "Generator: a state is 16 contiguous bytes, got ", bytes.dtype(), " ", bytes.sizes());
+  const uint8_t* from = bytes.const_data_ptr<uint8_t>();
+  detail::RandomStream stream;
+  for (int i = 0; i < 8; ++i) {
+    stream.seed |= uint64_t(from[i]) << (8 * i);
+    stream.offset |= uint64_t(from[8 + i]) << (8 * i);
+  }
+  set_offset(stream.offset);
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  s.stream = stream;
 }
 
 Generator Generator::clone() const {

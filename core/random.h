@@ -11,6 +11,8 @@
 
 namespace tarn::inline v1 {
 
+class Tensor;
+
 // A handle; copies share one state. A default-constructed one is undefined, and ops that are given it use
 // default_generator(). Safe to use from several threads.
 class TARN_API Generator {
@@ -28,6 +30,11 @@ class TARN_API Generator {
 
   void set_offset(uint64_t offset) const;
   uint64_t get_offset() const;
+
+  // Seed and offset as 16 bytes, lowest first: a uint8 tensor to be kept in a checkpoint. set_state() refuses
+  // others.
+  Tensor get_state() const;
+  void set_state(const Tensor& state) const;
 
   // Another generator that goes on from the same place.
   Generator clone() const;

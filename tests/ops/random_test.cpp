@@ -60,6 +60,21 @@ TEST_CASE("uniform numbers come from the published Philox stream") {
   CHECK(g.get_offset() == 1000);
 }
 
+TEST_CASE("a generator goes on from a state that was kept") {
+  Generator g(123456789012345);
+  rand({1000}, g);
+  Tensor state = g.get_state();
+  Tensor expected = randn({77}, g);
+  Generator other(1);
+  other.set_state(state);
+  CHECK_SAME(randn({77}, other), expected);
+  CHECK(other.current_seed() == 123456789012345);
+  CHECK_ERROR(g.set_state(zeros({16})), "Generator: a state is 16 contiguous bytes, got Float [16]");
+  CHECK_ERROR(g.set_state(ones({16}, kByte)),
+              "Generator: offset must be a multiple of 4, got 72340172838076673");
+  CHECK(g.current_seed() == 123456789012345);
+}
+
 TEST_CASE("the first numbers of a longer tensor are those of a shorter one") {
   for (int64_t n : {1, 2, 5, 255, 256, 257, 1000}) {
     CHECK_SAME(randn({n}, Generator(5)), randn({3000}, Generator(5)).narrow(0, 0, n).contiguous());
