@@ -10,6 +10,7 @@
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/cross_entropy.h>
+#include <tarn/core/ops/from.h>
 #include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/loss.h>
 #include <tarn/core/ops/norm.h>

@@ -24,6 +24,6 @@ MakeAttrs attrs_like(const char* op, const Tensor& x, const TensorOptions& optio
                      std::optional<MemoryFormat> format);
 
 // Applies options.requires_grad().
-Tensor with_grad_option(Tensor x, const TensorOptions& options);
+TARN_API Tensor with_grad_option(Tensor x, const TensorOptions& options);
 
 }  // namespace tarn::inline v1::detail
