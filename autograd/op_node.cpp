@@ -1,5 +1,6 @@
 #include <tarn/autograd/op_node.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <tarn/autograd/small_array.h>
@@ -78,7 +79,9 @@ void OpNode::unpack(Tensor* from_inputs, Tensor* from_outputs, const Edge* outpu
 }
 
 void OpNode::apply(autograd::NodeCall& call) {
-  if (op->grad) call_gradient(call);
+  // Gradients of one input take it for granted that theirs is wanted.
+  bool any = std::any_of(call.need, call.need + edge_count, [](bool need) { return need; });
+  if (op->grad && any) call_gradient(call);
   // What was overwritten has a gradient of zero, not none.
   if (inplace && call.need[0] && !call.results[0].defined()) {
     call.results[0] = make_tensor(outputs[0].sizes, outputs[0].dtype, outputs[0].device);
