@@ -75,10 +75,13 @@ void index_cpu(const Args& a, Tensor* out) {
   });
 }
 
+// The index tensors alone: inputs `first` and later.
+constexpr Saves saves_from(int first) { return kSaveAllInputs - save_input(first); }
+
 void index_grad(GradArgs& g);
 
 const Op index_op = {
-    .name = "index", .infer = index_infer, .cpu = index_cpu, .grad = index_grad, .saves = kSaveAllInputs};
+    .name = "index", .infer = index_infer, .cpu = index_cpu, .grad = index_grad, .saves = saves_from(1)};
 
 // --- index_put: inputs x, values (shape of index's result), then the index tensors ---
 
@@ -127,7 +130,7 @@ const Op index_put_op = {.name = "index_put",
                          .infer = infer_like_first,
                          .cpu = index_put_cpu,
                          .grad = index_put_grad,
-                         .saves = kSaveAllInputs,
+                         .saves = saves_from(2),
                          .inplace = true};
 
 Tensor index_put_front(const Tensor& x, const Tensor& values, const std::vector<Tensor>& indices,
