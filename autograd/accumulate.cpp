@@ -40,6 +40,8 @@ Tensor owned(Tensor grad, const Tensor& leaf) {
 }  // namespace
 
 void AccumulateGrad::apply(autograd::NodeCall& call) {
+  // Switched off since the forward.
+  if (!variable.get().has(kRequiresGrad)) return;
   Tensor grad = std::move(call.grads[0]);
   AutogradMeta& meta = *variable.get().autograd;
   Ref<HookList> after;
