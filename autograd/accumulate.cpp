@@ -7,16 +7,23 @@ namespace tarn::inline v1::detail {
 
 AccumulateGrad::AccumulateGrad(const Ref<TensorImpl>& leaf) : Node("accumulate_grad"), variable(leaf) {
   is_accumulate = true;
+  weakly_held = true;
   meta_ = {leaf->sizes, leaf->dtype, leaf->storage->device};
   outputs = &meta_;
   output_count = 1;
   number();
 }
 
-AccumulateGrad::~AccumulateGrad() {
+AccumulateGrad::~AccumulateGrad() { let_go(); }
+
+void AccumulateGrad::let_go() {
+  if (!variable.defined()) return;
   AutogradMeta& meta = *variable.get().autograd;
-  std::lock_guard lock(meta.mutex);
-  if (meta.accumulator == this) meta.accumulator = nullptr;
+  {
+    std::lock_guard lock(meta.mutex);
+    if (meta.accumulator == this) meta.accumulator = nullptr;
+  }
+  variable.reset();
 }
 
 namespace {
@@ -40,6 +47,9 @@ Tensor owned(Tensor grad, const Tensor& leaf) {
 }  // namespace
 
 void AccumulateGrad::apply(autograd::NodeCall& call) {
+  check(variable.defined(), "backward: a leaf of sizes ", meta_.sizes,
+        " was detached and then written in place, so it is ",
+        "no leaf any more and cannot take its gradient; write to a clone() of it");
   // Switched off since the forward.
   if (!variable.get().has(kRequiresGrad)) return;
   Tensor grad = std::move(call.grads[0]);

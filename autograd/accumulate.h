@@ -11,7 +11,10 @@ struct AccumulateGrad final : Node {
   void apply(autograd::NodeCall& call) override;
   std::string name() const override { return "AccumulateGrad"; }
 
-  Tensor variable;
+  // The leaf got a history of its own (by a write in place after it was detached).
+  void let_go();
+
+  Tensor variable;  // undefined once let go
 
  private:
   GradMeta meta_;

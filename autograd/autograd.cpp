@@ -49,9 +49,9 @@ Roots roots_of(const char* op, const variable_list& tensors, const variable_list
 std::vector<Edge> target_edges(const char* op, const variable_list& inputs) {
   std::vector<Edge> edges;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Edge edge = detail::gradient_edge(inputs[i]);
-    check(edge.is_valid(), op, ": input ", i, " of sizes ", inputs[i].sizes(), " does not require grad");
-    edges.push_back(std::move(edge));
+    check(inputs[i].requires_grad(), op, ": input ", i, " of sizes ", inputs[i].sizes(),
+          " does not require grad");
+    edges.push_back(detail::gradient_edge(inputs[i]));
   }
   return edges;
 }

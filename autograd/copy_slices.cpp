@@ -13,7 +13,8 @@ CopySlices::CopySlices(Ref<Node> fn, const TensorImpl& base, Ref<ViewLink> link,
       fn_(std::move(fn)),
       link_(std::move(link)),
       base_strides_(base.strides),
-      base_offset_(base.offset) {
+      base_offset_(base.offset),
+      version_(base.storage->version.load(std::memory_order_relaxed)) {
   base_ = {base.sizes, base.dtype, base.storage->device};
   edge_storage_.assign(fn_->edges, fn_->edges + fn_->edge_count);
   edge_storage_[0] = std::move(base_edge);
@@ -43,7 +44,7 @@ void CopySlices::apply(autograd::NodeCall& call) {
   Tensor slice = replay(link_.get(), whole);
   Tensor of_slice = slice.clone();
   Edge output_edge;
-  if (mode.grad) output_edge = replay_history(link_.get(), {Ref<Node>::share(this), 0});
+  if (mode.grad) output_edge = view_history(link_.get(), {Ref<Node>::share(this), 0}, version_);
   autograd::NodeCall inner{&of_slice, call.need, call.results, call.keep_saved, &output_edge};
   fn_->apply(inner);
   if (!call.need[0]) return;

@@ -9,7 +9,7 @@
 namespace tarn::inline v1::detail {
 
 struct CopySlices final : Node {
-  // `fn` is the in-place op's node; edge 0 becomes the base's gradient edge.
+  // After the write. `fn` is the in-place op's node; edge 0 becomes the base's gradient edge.
   CopySlices(Ref<Node> fn, const TensorImpl& base, Ref<ViewLink> link, Edge base_edge);
   void apply(autograd::NodeCall& call) override;
   void release_saved() override { fn_->release_saved(); }
@@ -23,6 +23,7 @@ struct CopySlices final : Node {
   GradMeta base_;
   Dims base_strides_;
   int64_t base_offset_;
+  uint32_t version_;  // of the storage after the write
   std::vector<Edge> edge_storage_;
 };
 

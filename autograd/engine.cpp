@@ -48,7 +48,8 @@ class Needed {
  public:
   explicit Needed(ArrayRef<Edge> roots, ArrayRef<Edge> targets) {
     uint64_t lowest = UINT64_MAX;
-    for (const Edge& t : targets) lowest = std::min(lowest, t.function->sequence);
+    for (const Edge& t : targets)
+      if (t.is_valid()) lowest = std::min(lowest, t.function->sequence);
     std::vector<Node*> reached;
     auto visit = [&](Node* node) {
       if (!node || node->sequence < lowest || index_.find(node)) return;
@@ -199,8 +200,9 @@ class Backward {
 
   static void call_tensor_hooks(Node& node, Tensor* grads) {
     if (node.is_accumulate) {
-      AutogradMeta& meta = *static_cast<AccumulateGrad&>(node).variable.get().autograd;
-      if (meta.hooks) call_hooks(*meta.hooks, grads[0], node, 0);
+      const Tensor& leaf = static_cast<AccumulateGrad&>(node).variable;
+      if (leaf.defined() && leaf.get().autograd->hooks)
+        call_hooks(*leaf.get().autograd->hooks, grads[0], node, 0);
     }
     if (!node.hooks) return;
     for (const auto& entry : node.hooks->tensor_hooks)

@@ -10,8 +10,8 @@ namespace tarn::inline v1::detail {
 struct BackwardOptions {
   bool retain_graph = false;
   bool create_graph = false;
-  // With targets: only what leads to them runs. Their gradients are returned, or, if `accumulate`, added to
-  // the leaves.
+  // With targets: only what leads to them runs (a target without node is led to by nothing). Their gradients
+  // are returned, or, if `accumulate`, added to the leaves.
   ArrayRef<Edge> targets = {};
   bool accumulate = true;
 };

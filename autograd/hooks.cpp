@@ -161,7 +161,13 @@ void release_view(ViewLink* link) noexcept {
   release(link);
 }
 
-bool view_requires_grad(const TensorImpl& impl) { return impl.view->base->has(kRequiresGrad); }
+bool view_requires_grad(const TensorImpl& impl) {
+  if (impl.view->base->has(kRequiresGrad)) return true;
+  // A base that was detached since leaves its views their history.
+  if (!impl.autograd) return false;
+  std::lock_guard lock(impl.autograd->mutex);
+  return bool(impl.autograd->grad_fn);
+}
 
 }  // namespace
 

@@ -18,13 +18,8 @@ AutogradMeta& meta_of(const TensorImpl& impl) {
 Ref<Node> accumulator_of(TensorImpl& leaf) {
   AutogradMeta& meta = meta_of(leaf);
   std::lock_guard lock(meta.mutex);
-  // The node may be on its way out on another thread: a count of zero must not be raised again.
-  if (Node* node = meta.accumulator) {
-    int32_t count = node->refs.load(std::memory_order_relaxed);
-    while (count > 0)
-      if (node->refs.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
-        return Ref<Node>::adopt(node);
-  }
+  if (meta.accumulator)
+    if (Ref<Node> alive = revive(meta.accumulator)) return alive;
   Ref<Node> made = Ref<Node>::adopt(new AccumulateGrad(Ref<TensorImpl>::share(&leaf)));
   meta.accumulator = made.get();
   return made;
@@ -41,6 +36,8 @@ Edge gradient_edge(const Tensor& t) {
 
 void set_history(TensorImpl& impl, const Ref<Node>& node, uint32_t nr) {
   AutogradMeta& meta = meta_of(impl);
+  // The history that comes may lead to this leaf's AccumulateGrad, which must not own it then.
+  if (meta.accumulator) static_cast<AccumulateGrad*>(meta.accumulator)->let_go();
   if (meta.retain) move_retained(meta, meta.grad_fn.get(), node.get(), nr);
   // Hooks stay with the value that they were registered for.
   meta.hooks.reset();

@@ -30,7 +30,8 @@ Ref<Node> accumulator_of(TensorImpl& leaf);
 // Where the gradient of `t` goes; no node if it needs none. Brings the history of a view up to date.
 Edge gradient_edge(const Tensor& t);
 
-// Makes output `nr` of `node` the history of a tensor that is not a view, or of a view just made.
+// Makes output `nr` of `node` the history of a tensor that is not a view, or of a view just made. A leaf is
+// one no more.
 void set_history(TensorImpl& impl, const Ref<Node>& node, uint32_t nr);
 
 // A non-leaf's retained gradient follows its newest history.

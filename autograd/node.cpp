@@ -30,8 +30,8 @@ void Node::operator delete(Node* node, std::destroying_delete_t) {
 // A node's destructor releases the nodes behind it. Those that die are queued rather than destroyed inside
 // it, so that a chain of a million nodes needs no stack.
 void release(Node* node) noexcept {
-  // A leaf may be reviving its AccumulateGrad on another thread: its count must really go through zero.
-  bool sole_owner = !node->is_accumulate && node->refs.load(std::memory_order_acquire) == 1;
+  // If another thread may be reviving it, its count must really go through zero.
+  bool sole_owner = !node->weakly_held && node->refs.load(std::memory_order_acquire) == 1;
   if (!sole_owner && node->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   node->next_dead = dead_nodes;
   dead_nodes = node;
@@ -42,6 +42,14 @@ void release(Node* node) noexcept {
     delete next;
   }
   freeing = false;
+}
+
+detail::Ref<Node> revive(Node* node) noexcept {
+  int32_t count = node->refs.load(std::memory_order_relaxed);
+  while (count > 0)
+    if (node->refs.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
+      return detail::Ref<Node>::adopt(node);
+  return {};
 }
 
 void Node::number() {

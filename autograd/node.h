@@ -80,7 +80,8 @@ struct TARN_API Node {
   mutable std::atomic<int32_t> refs{1};
   uint32_t edge_count = 0;
   uint32_t output_count = 0;
-  bool is_accumulate = false;  // an AccumulateGrad: its leaf points to it without owning it
+  bool is_accumulate = false;  // an AccumulateGrad
+  bool weakly_held = false;    // something points to it without owning it, and may revive() it
   uint32_t block_size = 0;     // bytes, if the node lives in a block of pool_allocate()
   const char* op_name;
   // Higher than that of every node its edges lead to, on whatever thread they were made. Within a thread it
@@ -99,6 +100,10 @@ struct TARN_API Node {
 };
 
 inline void retain(const Node* node) noexcept { node->refs.fetch_add(1, std::memory_order_relaxed); }
+
+// A reference to a weakly held node, or none if it is being freed on another thread. The pointer must be
+// guarded by a mutex that the node's destructor takes too.
+detail::Ref<Node> revive(Node* node) noexcept;
 
 }  // namespace tarn::inline v1::autograd
 

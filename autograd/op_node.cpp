@@ -44,6 +44,10 @@ OpNode* OpNode::make(const Op& op, int inputs, int outputs, int saves, Attrs att
 }
 
 OpNode::~OpNode() {
+  if (link) {
+    std::lock_guard lock(link->mutex);
+    if (link->node == this) link->node = nullptr;
+  }
   for (int i = 0; i < saved_count; ++i) saved[i].~Saved();
   for (uint32_t i = 0; i < output_count; ++i) outputs[i].~GradMeta();
   for (uint32_t i = 0; i < edge_count; ++i) edges[i].~Edge();

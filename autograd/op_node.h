@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tarn/autograd/saved.h>
+#include <tarn/autograd/view.h>
 #include <tarn/core/op.h>
 
 namespace tarn::inline v1::detail {
@@ -31,6 +32,7 @@ struct OpNode final : Node {
   bool released = false;
   bool inplace = false;        // output 0 is input 0
   bool saves_output = false;   // in place: output 0 is still to be saved
+  Ref<ViewLink> link;          // the link that points to this node, see view_history()
   uint8_t differentiable = 1;  // bit i: output i has this node as its history
 
  private:

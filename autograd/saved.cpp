@@ -31,7 +31,8 @@ Tensor SavedTensor::unpack(const char* op, const char* what, int index, const Ed
   const Edge& edge = own ? *own : edge_;
   if (edge.is_valid() && edge.function->is_accumulate) {
     const Tensor& leaf = static_cast<AccumulateGrad&>(*edge.function).variable;
-    if (leaf.get().storage == storage_.get() && leaf.sizes() == IntArrayRef(sizes_)) return leaf;
+    if (leaf.defined() && leaf.get().storage == storage_.get() && leaf.sizes() == IntArrayRef(sizes_))
+      return leaf;
   }
   TensorImpl* impl = new_impl(storage_.get(), dtype_);
   Tensor out(Ref<TensorImpl>::adopt(impl));

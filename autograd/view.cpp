@@ -69,6 +69,21 @@ Edge replay_history(ViewLink* last, Edge base) {
   return base;
 }
 
+Edge view_history(ViewLink* link, Edge base, uint32_t version) {
+  uint64_t history = base.is_valid() ? base.function->sequence : 0;
+  std::lock_guard lock(link->mutex);
+  if (link->node && link->node_history == history && link->node_version == version)
+    if (Ref<Node> alive = revive(link->node)) return {alive, 0};
+  Edge made = replay_history(link, std::move(base));
+  OpNode& node = static_cast<OpNode&>(*made.function);
+  node.weakly_held = true;
+  node.link = Ref<ViewLink>::share(link);
+  link->node = &node;
+  link->node_history = history;
+  link->node_version = version;
+  return made;
+}
+
 namespace {
 
 void refuse_stale(const TensorImpl& view) {
@@ -100,7 +115,7 @@ void refresh_view(const TensorImpl& view) {
   std::lock_guard lock(meta.mutex);
   if (meta.grad_fn && meta.view_version == version && (meta.base_history == history_of(base) || !base_needs))
     return;
-  Edge edge = replay_history(&link, gradient_edge(Tensor(link.base)));
+  Edge edge = view_history(&link, gradient_edge(Tensor(link.base)), version);
   if (meta.retain) move_retained(meta, meta.grad_fn.get(), edge.function.get(), 0);
   meta.hooks.reset();
   meta.base_history = history_of(base);

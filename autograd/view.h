@@ -3,6 +3,8 @@
 // the view concerns.
 #pragma once
 
+#include <mutex>
+
 #include <tarn/autograd/node.h>
 #include <tarn/core/op.h>
 
@@ -17,6 +19,11 @@ struct ViewLink {
   const Op* op = nullptr;
   GradMeta out;
   uint32_t version = 0;  // of the storage, when the view was made
+  // The view's newest node made by replay, not owned, and what it was made from.
+  Node* node = nullptr;
+  uint64_t node_history = 0;
+  uint32_t node_version = 0;
+  std::mutex mutex;
   uint32_t attr_bytes = 0;
   uint32_t scalar_count = 0;
 
@@ -44,6 +51,10 @@ Tensor replay(ViewLink* link, Tensor base);
 // Records the chain behind `base`: returns where a gradient of the view goes when that of the base goes to
 // `base`.
 Edge replay_history(ViewLink* link, Edge base);
+
+// As replay_history(), but for the same history and version of the storage it returns the same node while
+// that lives: the view and the saved output of an in-place op on it must agree on where the gradient goes.
+Edge view_history(ViewLink* link, Edge base, uint32_t version);
 
 // Brings a view's grad_fn up to date with its base's history. An Error if the view may not follow it.
 void refresh_view(const TensorImpl& view);
