@@ -38,6 +38,7 @@ struct StridedAttrs {
   int64_t rank;
   int64_t sizes[kMaxRank], strides[kMaxRank];
   int64_t offset;
+  int64_t reach;
 };
 
 void same_place(const Args& a, Spec* out) {
@@ -192,12 +193,18 @@ const Op unsqueeze_op = {
 
 // --- as_strided: its gradient works on the storage's own order ---
 
-StridedAttrs strided_attrs(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  StridedAttrs p{.rank = int64_t(sizes.size()), .sizes = {}, .strides = {}, .offset = offset};
+// `reach`: how many elements from the storage's start the geometry needs; -1 where the input is not row-major
+// from there, so that its elements are not the storage's.
+StridedAttrs strided_attrs(IntArrayRef sizes, IntArrayRef strides, int64_t offset, const Tensor& x) {
+  StridedAttrs p{
+      .rank = int64_t(sizes.size()), .sizes = {}, .strides = {}, .offset = offset, .reach = offset + 1};
   for (size_t d = 0; d < sizes.size(); ++d) {
     p.sizes[d] = sizes[d];
     p.strides[d] = strides[d];
+    p.reach += (sizes[d] - 1) * strides[d];
   }
+  if (numel_of(sizes, "as_strided") == 0) p.reach = 0;
+  if (!x.is_contiguous() || x.storage_offset() != 0) p.reach = -1;
   return p;
 }
 
@@ -208,21 +215,53 @@ void as_strided_infer(const Args& a, Spec* out) {
   out->offset = p.offset;
 }
 
-// Gathers the gradient at the places of a row-major input: input element i had storage place i. The input of
-// an as_strided that is differentiated must therefore be dense and start its storage.
-void as_strided_grad(GradArgs& g) {
-  const auto& p = g.attrs<StridedAttrs>();
-  Tensor flat = make_tensor({numel_of(g.input_sizes(0), "as_strided")}, g.grad().dtype(), g.grad().device());
-  fill_elements(flat, 0);
-  Tensor windows = make_alias(flat, {p.sizes, size_t(p.rank)}, {p.strides, size_t(p.rank)}, p.offset);
-  check(!(GradMode::is_enabled() && g.grad().requires_grad()),
-        "as_strided: its second derivative is not implemented");
-  add_elements(windows, g.grad());
-  g.set(0, reshape(flat, g.input_sizes(0)));
+void check_differentiable(const StridedAttrs& p, IntArrayRef sizes) {
+  check(
+      p.reach >= 0 && p.reach <= numel_of(sizes, "as_strided"),
+      "as_strided: an input that requires grad must be contiguous, start its storage and hold every element ",
+      "that the result reaches, got sizes ", sizes, "; call clone() on it first");
 }
+
+void as_strided_grad(GradArgs& g);
 
 const Op as_strided_op = {
     .name = "as_strided", .kind = Kind::View, .infer = as_strided_infer, .grad = as_strided_grad};
+
+// The gradient's elements, added up at the places of a row-major input of `sizes`.
+struct StridedBackwardAttrs {
+  StridedAttrs view;
+  int64_t rank;
+  int64_t sizes[kMaxRank];
+};
+
+void as_strided_backward_infer(const Args& a, Spec* out) {
+  const auto& p = a.attrs<StridedBackwardAttrs>();
+  infer_like_first(a, out);
+  out->sizes = IntArrayRef(p.sizes, size_t(p.rank));
+}
+
+void as_strided_backward_cpu(const Args& a, Tensor* out) {
+  const StridedAttrs& p = a.attrs<StridedBackwardAttrs>().view;
+  fill_elements(*out, 0);
+  add_elements(make_alias(*out, {p.sizes, size_t(p.rank)}, {p.strides, size_t(p.rank)}, p.offset), a[0]);
+}
+
+void as_strided_backward_grad(GradArgs& g) {
+  Tensor dense = clone(g.grad(), MemoryFormat::Contiguous);
+  g.set(0, dispatch(as_strided_op, {dense}, g.attrs<StridedBackwardAttrs>().view));
+}
+
+const Op as_strided_backward_op = {.name = "as_strided_backward",
+                                   .infer = as_strided_backward_infer,
+                                   .cpu = as_strided_backward_cpu,
+                                   .grad = as_strided_backward_grad};
+
+void as_strided_grad(GradArgs& g) {
+  StridedBackwardAttrs p{.view = g.attrs<StridedAttrs>(), .rank = g.input_sizes(0).size(), .sizes = {}};
+  check_differentiable(p.view, g.input_sizes(0));
+  for (int d = 0; d < p.rank; ++d) p.sizes[d] = g.input_sizes(0)[d];
+  g.set(0, dispatch(as_strided_backward_op, {g.grad()}, p));
+}
 
 void alias_grad(GradArgs& g) { g.set(0, g.grad()); }
 
@@ -362,11 +401,9 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, std::
   numel_of(sizes, "as_strided");
   int64_t start = offset.value_or(x.storage_offset());
   check_inside("as_strided", x, sizes, strides, start);
-  if (GradMode::is_enabled() && x.requires_grad())
-    check(x.is_contiguous() && x.storage_offset() == 0,
-          "as_strided: an input that requires grad must be contiguous and start ", "its storage, got sizes ",
-          x.sizes(), ", strides ", x.strides(), ", offset ", x.storage_offset(), "; call clone() first");
-  return dispatch(as_strided_op, {x}, strided_attrs(sizes, strides, start));
+  StridedAttrs attrs = strided_attrs(sizes, strides, start, x);
+  if (GradMode::is_enabled() && x.requires_grad()) check_differentiable(attrs, x.sizes());
+  return dispatch(as_strided_op, {x}, attrs);
 }
 
 Tensor alias(const Tensor& x) { return dispatch(alias_op, {x}); }

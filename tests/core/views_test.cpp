@@ -1,4 +1,5 @@
 #include <tarn/core/ops/copy.h>
+#include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/views.h>
 
 #include <tarn/tests/support.h>
@@ -121,6 +122,20 @@ TEST_CASE("as_strided stays inside the storage") {
   CHECK(ints(x.as_strided({2, 2}, {3, 1})) == Ints{0, 1, 3, 4});
   CHECK_ERROR(x.as_strided({2, 4}, {3, 1}),
               "as_strided: sizes [2, 4], strides [3, 1], offset 0 reach beyond a storage of 6 elements");
+}
+
+TEST_CASE("as_strided adds the gradient of elements it shows twice") {
+  Tensor x = counting({3}).to(kDouble).requires_grad_();
+  Tensor windows = x.as_strided({2, 2}, {1, 1});
+  (windows * windows).sum().backward();
+  CHECK(values_of(x.grad()) == std::vector<double>{0, 4, 4});
+}
+
+TEST_CASE("as_strided under grad stays inside its input") {
+  Tensor part = counting({6}).to(kDouble).narrow(0, 0, 2).detach().requires_grad_();
+  CHECK_ERROR(part.as_strided({4}, {1}),
+              "as_strided: an input that requires grad must be contiguous, start its storage and hold every "
+              "element that the result reaches, got sizes [2]; call clone() on it first");
 }
 
 TEST_CASE("clone keeps the order of dense strides, contiguous does not") {
