@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tarn/autograd/autograd.h>
+#include <tarn/autograd/gradcheck.h>
 #include <tarn/core/accessor.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/ops/compare.h>
