@@ -7,7 +7,7 @@
 #include <tarn/core/ops/reduction.h>
 #include <tarn/core/ops/views.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using namespace tarn::testing;

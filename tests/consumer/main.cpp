@@ -1,6 +1,6 @@
 // What a foreign project does with Tarn: tensors, a gradient, a module, an error that reaches its catch.
-#include <cstdio>
 #include <tarn/tarn.h>
+#include <cstdio>
 
 int main() {
   tarn::manual_seed(0);

@@ -2,7 +2,7 @@
 
 #include <tarn/core/ops/views.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using namespace tarn::testing;

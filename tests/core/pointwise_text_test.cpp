@@ -72,9 +72,10 @@ struct Symbol {
   F(exp2)                                                                                                   \
   F(expm1)                                                                                                  \
   F(log)                                                                                                    \
-  F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh)   \
-      F(acosh) F(atanh) F(erf) F(erfc) F(sqrt) F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) F(ceil) F(round) \
-          F(trunc) F(zeros_like) F(isnan) F(isinf) F(isfinite)
+  F(log2)                                                                                                   \
+  F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh)  \
+      F(atanh) F(erf) F(erfc) F(sqrt) F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) F(ceil) F(round) F(trunc) \
+          F(zeros_like) F(isnan) F(isinf) F(isfinite)
 #define FUNCTIONS2(F) F(max) F(min) F(pow) F(atan2) F(fmod) F(remainder) F(floor_divide)
   FUNCTIONS1(FUNCTION1)
   FUNCTIONS2(FUNCTION2)

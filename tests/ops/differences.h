@@ -7,7 +7,7 @@
 #include <tarn/core/ops/random.h>
 #include <tarn/core/ops/reduction.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 namespace tarn::testing {
 

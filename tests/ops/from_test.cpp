@@ -1,6 +1,6 @@
 #include <tarn/core/ops/from.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using testing::tensor_of;

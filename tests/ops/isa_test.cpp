@@ -15,7 +15,7 @@
 #include <tarn/core/ops/softmax.h>
 #include <tarn/core/ops/views.h>
 
-#include "../support.h"
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 

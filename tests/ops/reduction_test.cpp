@@ -10,8 +10,8 @@
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
 
-#include "../support.h"
-#include "differences.h"
+#include <tarn/tests/ops/differences.h>
+#include <tarn/tests/support.h>
 
 using namespace tarn;
 using testing::tensor_of;
