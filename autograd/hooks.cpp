@@ -145,8 +145,8 @@ void end_inplace(Node* unfinished, const Tensor& self) {
   Ref<Node> slices = Ref<Node>::adopt(
       new CopySlices(owner, base, Ref<ViewLink>::share(impl.view), gradient_edge(Tensor(impl.view->base))));
   set_history(base, slices, 0);
-  // A retained gradient is that of the newest value.
-  if (impl.autograd && impl.autograd->retain) refresh_view(impl);
+  // At once, lest the base is detached first.
+  refresh_view(impl);
 }
 
 void abandon(Node* node) { release(node); }
