@@ -6,6 +6,7 @@
 
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/hooks.h>
 #include <tarn/core/ops/copy.h>
 
 namespace tarn::inline v1 {
@@ -283,6 +284,13 @@ void check_inside(const char* op, const Tensor& x, IntArrayRef sizes, IntArrayRe
         " reach beyond a storage of ", held, " elements");
 }
 
+// For a view of memory that nobody else has: it is a tensor of its own.
+void forget_base(const Tensor& t) {
+  TensorImpl& impl = t.get();
+  if (impl.view) autograd_hooks.release_view(std::exchange(impl.view, nullptr));
+  impl.set(kNoGradView, false);
+}
+
 }  // namespace
 
 }  // namespace detail
@@ -297,8 +305,10 @@ Tensor view(const Tensor& x, IntArrayRef sizes) {
 Tensor reshape(const Tensor& x, IntArrayRef sizes) {
   Dims resolved = resolve_sizes("reshape", sizes, x);
   Dims strides;
-  bool fits = x.numel() == 0 || view_strides(x.sizes(), x.strides(), resolved, strides);
-  return view(fits ? x : clone(x, MemoryFormat::Contiguous), resolved);
+  if (x.numel() == 0 || view_strides(x.sizes(), x.strides(), resolved, strides)) return view(x, resolved);
+  Tensor out = view(clone(x, MemoryFormat::Contiguous), resolved);
+  forget_base(out);
+  return out;
 }
 
 Tensor permute(const Tensor& x, IntArrayRef dims) {
