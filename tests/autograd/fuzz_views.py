@@ -19,6 +19,7 @@ no_grad; `E` before all: PyTorch refuses it, and the state stays as it was.
   R r                             r.retain_grad()                   H r factor    hook: grad * factor
   K keep r ...                    backward(r...) with gradients by formula, retain_graph = keep
   G r ... / l ...                 grad(r..., l..., create_graph, allow_unused), then grad of those again
+`e` instead of `E`: Tarn may or may not refuse it too.
 and what is found at the end, after the last instruction:
   = r digest rg grad              of each register; grad is a digest, or - if it has none, or ? if a backward failed
   g digest|- ... / digest|- ...   of G: first and second gradients
@@ -95,7 +96,8 @@ class Program:
         self.lines = [f"P {seed}"]
         self.regs = []
         self.leaves = []
-        self.hooked, self.retained = set(), set()
+        self.hooked, self.retained, self.pieces = set(), set(), set()
+        self.used = set()  # ids of tensors that functions have seen
         self.errors = 0
         self.failed_backward = False
         self.results = None
@@ -114,11 +116,17 @@ class Program:
                 break
         return r
 
+    @staticmethod
+    def is_dense(t):
+        t = t.detach()
+        order = sorted(range(t.dim()), key=t.stride, reverse=True)
+        return t.permute(order).is_contiguous()
+
     def writable(self, x):
         base = x if x._base is None else x._base
         return not (base.requires_grad and any(base is leaf for leaf in self.leaves))
 
-    def do(self, line, action, target=None):
+    def do(self, line, action, target=None, operands=()):
         """Runs action() as an instruction; its results become registers."""
         guarded = self.no_grad > 0
         text = ("n " if guarded else "") + line
@@ -128,6 +136,10 @@ class Program:
         except (RuntimeError, ValueError) as error:
             if str(error).startswith("a leaf") and target is not None and target._base is not None:
                 raise Skip from error  # a view whose history PyTorch has not yet brought up to date
+            if line[0] in "KG" and "second time" in str(error):
+                # PyTorch refuses some graphs that saved nothing.
+                self.lines.append("e " + text)
+                return False
             if "detached in-place" in str(error):
                 raise Skip from error  # Tarn remembers where the gradient of a saved tensor goes
             if self.errors >= 2:
@@ -137,7 +149,12 @@ class Program:
             if self.explain:
                 self.lines.append(f"# {str(error).splitlines()[0]}")
             return False
+        if line[0] in "UBC" and not made[0].is_contiguous() and not all(self.is_dense(t) for t in operands):
+            raise Skip  # the layout of a result of operands with gaps is not PyTorch's
         self.lines.append(text)
+        if line[0] == "S":
+            self.pieces |= set(range(len(self.regs), len(self.regs) + len(made)))
+        self.used |= {id(t) for t in operands} | {id(target)}
         self.regs += made
         if line.startswith("L"):
             self.leaves += made
@@ -262,17 +279,17 @@ class Program:
             if s is None:
                 return
             name = rnd.choice(BINARY)
-            self.do(f"B {name} {r} {s}", lambda: [getattr(x, name)(self.regs[s])])
+            self.do(f"B {name} {r} {s}", lambda: [getattr(x, name)(self.regs[s])], operands=(x, self.regs[s]))
         elif rnd.chance(70):
             name = rnd.choice(UNARY)
-            self.do(f"U {name} {r}", lambda: [getattr(x, name)()])
+            self.do(f"U {name} {r}", lambda: [getattr(x, name)()], operands=(x,))
         elif rnd.chance(60):
-            self.do(f"C {r}", lambda: [x.clone()])
+            self.do(f"C {r}", lambda: [x.clone()], operands=(x,))
         else:
             self.do(f"D {r}", lambda: [x.detach()])
 
-    def do_write(self, line, r, action):
-        self.do(line, lambda: [action(self.regs[r])][:0], target=self.regs[r])
+    def do_write(self, line, r, action, operands=()):
+        self.do(line, lambda: [action(self.regs[r])][:0], self.regs[r], operands)
 
     def write(self):
         rnd, r = self.random, self.likely(self.writable)
@@ -291,7 +308,7 @@ class Program:
                 return
             y = self.regs[s]
             name = rnd.choice(["add", "mul", "sub", "copy"])
-            self.do_write(f"J {name} {r} {s}", r, lambda t: getattr(t, name + "_")(y))
+            self.do_write(f"J {name} {r} {s}", r, lambda t: getattr(t, name + "_")(y), operands=(y,))
         elif kind == 7:
             if expanded:
                 return  # a fill is allowed there by PyTorch
@@ -332,9 +349,11 @@ class Program:
             # A view made before is refused or connected by Tarn, cut off by PyTorch.
             r = self.likely(lambda t: not t.requires_grad)
             x = self.regs[r]
-            if not x.requires_grad and not any(y._base is x for y in self.regs) and x._base is None:
+            # A function that saved it before thinks of it as a constant; in PyTorch only its first derivative does.
+            if not x.requires_grad and id(x) not in self.used and not any(y._base is x for y in self.regs) and x._base is None:
                 self.do(f"Q {r}", lambda: [x.requires_grad_()][:0])
-        elif kind <= 4 and self.has_history(x):
+        elif kind <= 4 and self.has_history(x) and r not in self.pieces:
+            # (All pieces of a split are one node in PyTorch.)
             self.retained.add(r)
             self.do(f"R {r}", lambda: [x.retain_grad()][:0])
         elif kind == 5:
@@ -346,8 +365,11 @@ class Program:
         else:
             self.no_grad = 0 if self.no_grad else 1 + rnd.below(4)
 
-    def outputs(self):
-        fits = [r for r, x in enumerate(self.regs) if x.requires_grad]
+    def outputs(self, avoid=()):
+        fits = [r for r, x in enumerate(self.regs) if x.requires_grad and r not in avoid] or [
+            r for r, x in enumerate(self.regs) if x.requires_grad and not avoid]
+        if not fits:
+            return []
         count = min(len(fits), 1 + self.random.below(3))
         return sorted({max(self.random.choice(fits), self.random.choice(fits)) for _ in range(count)})
 
@@ -366,7 +388,8 @@ class Program:
             self.failed_backward = True
 
     def double_backward(self):
-        rs = self.outputs()
+        # An output that leads to no input has its hooks called or not, depending on how many outputs there are.
+        rs = self.outputs(avoid=self.retained)
         # Of a result with a hook PyTorch returns the gradient from before the hook, unless it is the last of its path.
         leaves = [r for r, x in enumerate(self.regs)
                   if x.requires_grad and (r not in self.hooked or (x._base is None and x.is_leaf))]

@@ -75,8 +75,8 @@ class Machine {
     Words w = words_of(line);
     if (w[0] == "=") return compare(w);
     if (w[0] == "g") return compare_grads(w);
-    bool refused = w[0] == "E";
-    if (refused) w.erase(w.begin());
+    bool refused = w[0] == "E", either = w[0] == "e";
+    if (refused || either) w.erase(w.begin());
     bool no_grad = w[0] == "n";
     if (no_grad) w.erase(w.begin());
     args_.clear();
@@ -86,7 +86,7 @@ class Machine {
       execute(w);
     } catch (const Error& error) {
       if (std::string(error.what()).find("internal error") != std::string::npos) return error.what();
-      return refused ? "" : str("PyTorch does it, Tarn refuses: ", error.what());
+      return refused || either ? "" : str("PyTorch does it, Tarn refuses: ", error.what());
     }
     return refused ? "PyTorch refuses it, Tarn does it" : "";
   }
