@@ -67,16 +67,13 @@ struct Symbol {
   friend Symbol f(const Symbol& x) { return apply(#f, x); }
 #define FUNCTION2(f) \
   friend Symbol f(const Symbol& a, const Symbol& b) { return apply(#f, a, b); }
-#define FUNCTIONS1(F)                                                                                      \
-  F(exp)                                                                                                   \
-  F(exp2)                                                                                                  \
-  F(expm1)                                                                                                 \
-  F(log)                                                                                                   \
-  F(log2)                                                                                                  \
-  F(log10)                                                                                                 \
-  F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) \
-      F(erf) F(erfc) F(sqrt) F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) F(ceil) F(round) F(trunc)         \
-          F(zeros_like) F(isnan) F(isinf) F(isfinite)
+// clang-format off
+#define FUNCTIONS1(F)                                                                        \
+  F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin)      \
+  F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(sqrt)  \
+  F(rsqrt) F(sigmoid) F(abs) F(sign) F(floor) F(ceil) F(round) F(trunc) F(zeros_like)        \
+  F(isnan) F(isinf) F(isfinite)
+// clang-format on
 #define FUNCTIONS2(F) F(max) F(min) F(pow) F(atan2) F(fmod) F(remainder) F(floor_divide)
   FUNCTIONS1(FUNCTION1)
   FUNCTIONS2(FUNCTION2)
