@@ -1,6 +1,9 @@
 // Runs a pointwise form on the CPU. Contiguous operands of the compute type go straight to the kernel;
 // everything else goes through tiles that stay in L1: operands are gathered and converted at the tile's edge,
 // and so is the result.
+#include <algorithm>
+#include <limits>
+
 #include <tarn/core/cpu/features.h>
 #include <tarn/core/cpu/pointwise_kernels.h>
 #include <tarn/core/cpu/strided.h>
@@ -44,15 +47,29 @@ const PointwiseTable& table_for(Compute compute) {
   return *tables[int(compute)];
 }
 
-// A number as the kernels take it. Integers are first brought to the common dtype, where they may wrap.
-void put_number(void* to, Compute compute, ScalarType common, const Scalar& value) {
+// Rows whose numbers are bounds.
+bool has_bounds(const PointwiseForm& form) {
+  int row = form.row_index();
+  return row == generic::kRow_clamp || row == generic::kRow_clamp_min || row == generic::kRow_clamp_max ||
+         row == generic::kRow_hardtanh;
+}
+
+// A number as the kernels take it. Integers are first brought to the common dtype, where they may wrap; a
+// bound is cut to the dtype's range instead.
+void put_number(void* to, Compute compute, ScalarType common, const Scalar& value, bool is_bound) {
   if (compute == Compute::F32) {
     *static_cast<float*>(to) = value.to<float>();
   } else if (compute == Compute::F64) {
     *static_cast<double*>(to) = value.to<double>();
   } else {
-    visit(common, "pointwise",
-          [&]<class T>(Type<T>) { *static_cast<int64_t*>(to) = int64_t(value.to<T>()); });
+    visit(common, "pointwise", [&]<class T>(Type<T>) {
+      int64_t& number = *static_cast<int64_t*>(to);
+      number = int64_t(value.to<T>());
+      if constexpr (std::is_integral_v<T>)
+        if (is_bound)
+          number = std::clamp<int64_t>(value.to_int64(), std::numeric_limits<T>::min(),
+                                       std::numeric_limits<T>::max());
+    });
   }
 }
 
@@ -81,10 +98,11 @@ Run make_run(const Args& a) {
           {},      {}};
   if (form.row->kind == RowKind::COMPARE) run.native_out = kBool;
   ensure(run.kernel, a.op.name, ": no kernel for ", common);
-  for (int i = 0; i < form.numbers; ++i) put_number(&run.numbers[i], compute, common, a.scalar(i));
+  for (int i = 0; i < form.numbers; ++i)
+    put_number(&run.numbers[i], compute, common, a.scalar(i), has_bounds(form));
   for (int i = 0; i < form.row->param_count; ++i)
     put_number(reinterpret_cast<char*>(run.params) + i * kComputeSize[int(compute)], compute, common,
-               a.scalar(form.numbers + i));
+               a.scalar(form.numbers + i), has_bounds(form));
   return run;
 }
 
