@@ -114,7 +114,7 @@ Tensor pow(const Scalar& a, const Tensor& b) { return dispatch(op<RowId::kRow_po
 Tensor pow(const Tensor& a, const Scalar& b) {
   double e = b.to_double();
   bool floating = a.is_floating_point();
-  if (e == 2 && (floating || !b.is_floating())) return square(a);
+  if (e == 2 && (floating || (!b.is_floating() && a.dtype() != kBool))) return square(a);
   if (floating && e == 0.5) return sqrt(a);
   if (floating && e == -0.5) return rsqrt(a);
   if (floating && e == -1) return reciprocal(a);
