@@ -1,5 +1,6 @@
 #include <tarn/core/print.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ostream>
@@ -97,17 +98,28 @@ void append_matrices(std::string& out, const Tensor& t, int line_size) {
     Dims sizes{-1, t.size(-2), t.size(-1)};
     return sizes;
   }());
+  Dims at(outer, 0);  // the first dim runs fastest, as in libtorch
   for (int64_t i = 0; i < flat.size(0); ++i) {
     if (i > 0) out += '\n';
     std::string place;
-    int64_t rest = i;
-    for (int d = outer - 1; d >= 0; --d) {
-      place = std::to_string(rest % t.sizes()[d] + 1) + "," + place;
-      rest /= t.sizes()[d];
+    int64_t index = 0;
+    for (int d = 0; d < outer; ++d) {
+      place += std::to_string(at[d] + 1) + ",";
+      index = index * t.sizes()[d] + at[d];
     }
     out += "(" + place + ".,.) = \n";
-    append_matrix(out, flat.select(0, i), line_size, 1);
+    append_matrix(out, flat.select(0, index), line_size, 1);
+    for (int d = 0; d < outer && ++at[d] == t.sizes()[d]; ++d) at[d] = 0;
   }
+}
+
+// The fewest digits that give the number back, in scientific form from 1e16 and below 1e-4.
+std::string shortest(double value) {
+  char text[40];
+  double magnitude = std::abs(value);
+  bool fixed = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  auto format = fixed ? std::chars_format::fixed : std::chars_format::scientific;
+  return {text, std::to_chars(text, text + sizeof text, value, format).ptr};
 }
 
 void append_vector(std::string& out, const Tensor& v) {
@@ -125,9 +137,7 @@ std::string to_string(const Tensor& t, int line_size) {
   std::string out;
   Tensor values = contiguous(detail::cast(t.detach(), kDouble));
   if (t.dim() == 0) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g\n", *static_cast<const double*>(values.data_ptr()));
-    out = text;
+    out = shortest(*static_cast<const double*>(values.data_ptr())) + '\n';
   } else if (t.numel() > 0) {
     if (t.dim() == 1)
       append_vector(out, values);
