@@ -1,0 +1,83 @@
+// Rows of the convolutions.
+#include <tarn/core/ops/conv.h>
+
+#include "rows.h"
+
+namespace tarn::testing {
+
+std::vector<Row> convolution_rows() {
+  return {
+      {.name = "conv1d",
+       .grad = true,
+       .samples = {S(conv1d(x, y, z), {2, 3, 9}, {4, 3, 3}, {4}), S(conv1d(x, y), {2, 3, 9}, {4, 3, 1}),
+                   S(conv1d(x, y, z, 2, 1), {1, 2, 8}, {3, 2, 3}, {3}),
+                   S(conv1d(x, y, z, 1, 2, 2), {1, 2, 8}, {3, 2, 3}, {3}),
+                   S(conv1d(x, y, z, 1, 0, 1, 2), {2, 4, 6}, {4, 2, 3}, {4}),
+                   S(conv1d(x, y), {3, 9}, {4, 3, 3}),
+                   S(conv1d(x, y, z, 1, "same"), {1, 2, 7}, {3, 2, 4}, {3}),
+                   S(conv1d(x, y), {0, 3, 9}, {4, 3, 3})},
+       .errors = {E("conv1d: input has 2 channels, weight [4, 3, 3] expects 3", conv1d(x, y), {2, 2, 9},
+                    {4, 3, 3}),
+                  E("conv1d: input must be (N, C, W) or (C, W), got [9]", conv1d(x, y), {9}, {4, 3, 3}),
+                  E("conv1d: a kernel of [3] with dilation [1] does not fit input [1, 3, 2] with padding [0]",
+                    conv1d(x, y), {1, 3, 2}, {4, 3, 3})},
+       .no_scalar = "takes (N, C, W)"},
+      {.name = "conv2d",
+       .grad = true,
+       .channels_last = true,
+       .samples = {S(conv2d(x, y, z), {2, 3, 6, 5}, {4, 3, 3, 3}, {4}),
+                   S(conv2d(x, y), {2, 3, 4, 4}, {2, 3, 1, 1}),
+                   S(conv2d(x, y, z, 2, 1), {1, 2, 7, 6}, {3, 2, 3, 3}, {3}),
+                   S(conv2d(x, y, z, {2, 1}, {0, 2}), {1, 2, 5, 6}, {3, 2, 2, 3}, {3}),
+                   S(conv2d(x, y, z, 1, 2, 2), {1, 2, 6, 6}, {2, 2, 3, 3}, {2}),
+                   S(conv2d(x, y, z, 1, 1, 1, 2), {1, 4, 5, 5}, {4, 2, 3, 3}, {4}),
+                   S(conv2d(x, y, z, 1, 1, 1, 4), {1, 4, 5, 5}, {4, 1, 3, 3}, {4}),
+                   S(conv2d(x, y), {3, 6, 5}, {4, 3, 3, 3}),
+                   S(conv2d(x, y, z, 1, "same"), {1, 2, 5, 5}, {2, 2, 4, 3}, {2}),
+                   S(conv2d(x, y, z, 1, "valid"), {1, 2, 5, 5}, {2, 2, 3, 3}, {2}),
+                   S(conv2d(x, y), {0, 3, 6, 5}, {4, 3, 3, 3}),
+                   S(conv2d(x, y, z, 1, 3), {1, 1, 9, 9}, {2, 1, 7, 7}, {2})},
+       .errors = {E("conv2d: input has 2 channels, weight [4, 3, 3, 3] expects 3", conv2d(x, y), {1, 2, 9, 9},
+                    {4, 3, 3, 3}),
+                  E("conv2d: input must be (N, C, H, W) or (C, H, W), got [9, 9]", conv2d(x, y), {9, 9},
+                    {4, 3, 3, 3}),
+                  E("conv2d: a kernel of [3, 3] with dilation [2, 2] does not fit input [1, 3, 4, 9] with "
+                    "padding [0, 0]",
+                    conv2d(x, y, {}, 1, 0, 2), {1, 3, 4, 9}, {4, 3, 3, 3}),
+                  E("conv2d: weight must be (outputs, channels / groups, kernel of 2 dims), got [4, 3, 3]",
+                    conv2d(x, y), {1, 3, 9, 9}, {4, 3, 3}),
+                  E("conv2d: bias [3] does not fit weight [4, 3, 3, 3], which has 4 outputs", conv2d(x, y, z),
+                    {1, 3, 9, 9}, {4, 3, 3, 3}, {3}),
+                  E("conv2d: stride must be at least 1, got [0]", conv2d(x, y, {}, 0), {1, 3, 9, 9},
+                    {4, 3, 3, 3}),
+                  E("conv2d: padding must be at least 0, got [-1]", conv2d(x, y, {}, 1, -1), {1, 3, 9, 9},
+                    {4, 3, 3, 3}),
+                  E("conv2d: groups must be at least 1, got 0", conv2d(x, y, {}, 1, 0, 1, 0), {1, 3, 9, 9},
+                    {4, 3, 3, 3}),
+                  E("conv2d: the 4 outputs of weight [4, 1, 3, 3] do not divide into 3 groups",
+                    conv2d(x, y, {}, 1, 0, 1, 3), {1, 3, 9, 9}, {4, 1, 3, 3}),
+                  E("conv2d: padding 'same' needs stride 1, got [2]", conv2d(x, y, {}, 2, "same"),
+                    {1, 3, 9, 9}, {4, 3, 3, 3}),
+                  E("conv2d: padding must be numbers, 'same' or 'valid', got 'full'",
+                    conv2d(x, y, {}, 1, "full"), {1, 3, 9, 9}, {4, 3, 3, 3}),
+                  E("conv2d: input is Float, weight is Double; convert one with to()", conv2d(x, y),
+                    {1, 3, 9, 9}, typed(kDouble, {4, 3, 3, 3}))},
+       .no_scalar = "takes (N, C, H, W)"},
+      {.name = "conv3d",
+       .grad = true,
+       .samples = {S(conv3d(x, y, z), {1, 2, 4, 4, 3}, {2, 2, 2, 3, 2}, {2}),
+                   S(conv3d(x, y, z, 2, 1), {1, 1, 4, 5, 4}, {2, 1, 3, 3, 3}, {2}),
+                   S(conv3d(x, y), {2, 3, 3, 3}, {1, 2, 2, 2, 2}),
+                   S(conv3d(x, y), {0, 2, 4, 4, 3}, {2, 2, 2, 3, 2})},
+       .errors = {E("conv3d: input has 1 channels, weight [2, 2, 2, 2, 2] expects 2", conv3d(x, y),
+                    {1, 1, 4, 4, 4}, {2, 2, 2, 2, 2}),
+                  E("conv3d: input must be (N, C, D, H, W) or (C, D, H, W), got [4, 4, 4]", conv3d(x, y),
+                    {4, 4, 4}, {2, 2, 2, 2, 2}),
+                  E("conv3d: a kernel of [2, 2, 2] with dilation [1, 1, 1] does not fit input [1, 2, 4, 4, "
+                    "1] with padding [0, 0, 0]",
+                    conv3d(x, y), {1, 2, 4, 4, 1}, {2, 2, 2, 2, 2})},
+       .no_scalar = "takes (N, C, D, H, W)"},
+  };
+}
+
+}  // namespace tarn::testing
