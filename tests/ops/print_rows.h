@@ -1,0 +1,16 @@
+// Tensors whose printed text is compared with PyTorch's.
+#pragma once
+
+#include "rows.h"
+
+namespace tarn::testing {
+
+struct PrintRow {
+  std::string name;  // "print/large"
+  ScalarType dtype;
+  Input input;
+};
+
+const std::vector<PrintRow>& print_rows();
+
+}  // namespace tarn::testing
