@@ -13,6 +13,7 @@
 #include <tarn/core/cpu/features.h>
 #include <tarn/core/cpu/pointwise_kernels.h>
 #include <tarn/core/dtype.h>
+#include <tarn_config.h>
 
 #include <tarn/tests/catch.h>
 
@@ -59,16 +60,25 @@ const std::vector<Function>& functions() {
 }
 
 template <class T>
-const detail::PointwiseTable& table(CpuIsa isa) {
+const detail::PointwiseTable& table([[maybe_unused]] CpuIsa isa) {
   constexpr bool f32 = std::is_same_v<T, float>;
+#if TARN_HAS_V3
   if (isa == CpuIsa::V3) return f32 ? v3::pointwise_f32 : v3::pointwise_f64;
+#endif
+#if TARN_HAS_V4
   if (isa == CpuIsa::V4) return f32 ? v4::pointwise_f32 : v4::pointwise_f64;
+#endif
   return f32 ? generic::pointwise_f32 : generic::pointwise_f64;
 }
 std::vector<CpuIsa> isas() {
   std::vector<CpuIsa> list = {CpuIsa::Generic};
-  for (CpuIsa isa : {CpuIsa::V3, CpuIsa::V4})
-    if (isa <= detail::choose_isa(nullptr, detail::cpu_best_isa())) list.push_back(isa);
+  [[maybe_unused]] CpuIsa best = detail::choose_isa(nullptr, detail::cpu_best_isa());
+#if TARN_HAS_V3
+  if (best >= CpuIsa::V3) list.push_back(CpuIsa::V3);
+#endif
+#if TARN_HAS_V4
+  if (best >= CpuIsa::V4) list.push_back(CpuIsa::V4);
+#endif
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include <tarn/core/ops/pointwise_form.h>
 #include <tarn/core/parallel.h>
 #include <tarn/tests/support.h>
+#include <tarn_config.h>
 
 using namespace tarn;
 using namespace tarn::testing;
@@ -318,12 +319,14 @@ TEST_CASE("kernels of every row agree on every instruction set and at every leng
         CHECK(wrong == 0);
       }
   };
-  detail::CpuIsa best = detail::choose_isa(nullptr, detail::cpu_best_isa());
+  [[maybe_unused]] detail::CpuIsa best = detail::choose_isa(nullptr, detail::cpu_best_isa());
   std::vector<const detail::PointwiseTable*> f32 = {&generic::pointwise_f32}, f64 = {&generic::pointwise_f64},
                                              i64 = {&generic::pointwise_i64};
-#if defined(__x86_64__)
+#if TARN_HAS_V3
   if (best >= detail::CpuIsa::V3)
     f32.push_back(&v3::pointwise_f32), f64.push_back(&v3::pointwise_f64), i64.push_back(&v3::pointwise_i64);
+#endif
+#if TARN_HAS_V4
   if (best >= detail::CpuIsa::V4)
     f32.push_back(&v4::pointwise_f32), f64.push_back(&v4::pointwise_f64), i64.push_back(&v4::pointwise_i64);
 #endif
