@@ -33,6 +33,7 @@ void embedding_cpu(const Args& a, Tensor* out) {
     check(index_data(a[1])[i] >= 0 && index_data(a[1])[i] < rows, "embedding: index ", index_data(a[1])[i],
           " is outside of a table of ", rows, " rows");
   const size_t bytes = size_t(width) * a[0].element_size();
+  if (bytes == 0) return;
   const char* from = static_cast<const char*>(a[0].data_ptr());
   char* to = static_cast<char*>(out->data_ptr());
   parallel_for(0, a[1].numel(), std::max<int64_t>(1, 32768 / std::max<int64_t>(width, 1)),

@@ -81,7 +81,7 @@ Tensor make_laid_out(IntArrayRef sizes, ScalarType dtype, Layout layout) {
   int64_t span = g.offset + 4;
   for (size_t d = 0; d < sizes.size(); ++d) span += std::max<int64_t>(sizes[d] - 1, 0) * g.strides[int(d)];
   Tensor memory = detail::make_tensor({span}, dtype);
-  std::memset(memory.data_ptr(), 0xff, memory.nbytes());
+  if (memory.nbytes() > 0) std::memset(memory.data_ptr(), 0xff, memory.nbytes());
   return detail::make_alias(memory, sizes, g.strides, g.offset);
 }
 
