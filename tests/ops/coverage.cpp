@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 #include "test_config.h"
 
 namespace tarn::testing {

@@ -1,8 +1,8 @@
-#include "finite_differences.h"
+#include <tarn/tests/ops/finite_differences.h>
 
 #include <tarn/autograd/autograd.h>
 
-#include "golden.h"
+#include <tarn/tests/ops/golden.h>
 
 namespace tarn::testing {
 

@@ -1,7 +1,7 @@
 // Gradients by central differences in double: slow, obvious, and independent of autograd's own checker.
 #pragma once
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

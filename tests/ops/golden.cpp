@@ -1,4 +1,4 @@
-#include "golden.h"
+#include <tarn/tests/ops/golden.h>
 
 #include <fstream>
 #include <sstream>
@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "print_rows.h"
+#include <tarn/tests/ops/print_rows.h>
 #include "test_config.h"
 
 namespace tarn::testing {

@@ -9,7 +9,7 @@
 
 #include <tarn/tests/support.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

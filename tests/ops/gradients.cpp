@@ -3,9 +3,9 @@
 #include <tarn/autograd/autograd.h>
 #include <tarn/core/ops/copy.h>
 
-#include "finite_differences.h"
-#include "golden.h"
-#include "runner.h"
+#include <tarn/tests/ops/finite_differences.h>
+#include <tarn/tests/ops/golden.h>
+#include <tarn/tests/ops/runner.h>
 
 namespace tarn::testing {
 

@@ -1,4 +1,4 @@
-#include "pointwise_row.h"
+#include <tarn/tests/ops/pointwise_row.h>
 
 #include <tarn/core/ops/copy.h>
 

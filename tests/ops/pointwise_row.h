@@ -4,7 +4,7 @@
 //   ROW2(add)                                                        of two tensors, or a tensor and a number
 #pragma once
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -1,11 +1,11 @@
 // Printed tensors against libtorch's text.
-#include "print_rows.h"
+#include <tarn/tests/ops/print_rows.h>
 
 #include <sstream>
 
 #include <tarn/core/print.h>
 
-#include "golden.h"
+#include <tarn/tests/ops/golden.h>
 
 namespace tarn::testing {
 

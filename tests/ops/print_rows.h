@@ -1,7 +1,7 @@
 // Tensors whose printed text is compared with PyTorch's.
 #pragma once
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

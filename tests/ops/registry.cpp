@@ -1,9 +1,9 @@
 // Makes the test cases from the rows: "softmax: values", "softmax: layouts", ...
 #include <cstdlib>
 
-#include "golden.h"
-#include "print_rows.h"
-#include "runner.h"
+#include <tarn/tests/ops/golden.h>
+#include <tarn/tests/ops/print_rows.h>
+#include <tarn/tests/ops/runner.h>
 
 namespace tarn::testing {
 

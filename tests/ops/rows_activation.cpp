@@ -1,7 +1,7 @@
 // Rows of the activations.
 #include <tarn/core/ops/pointwise.h>
 
-#include "pointwise_row.h"
+#include <tarn/tests/ops/pointwise_row.h>
 
 namespace tarn::testing {
 

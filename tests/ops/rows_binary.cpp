@@ -2,7 +2,7 @@
 #include <tarn/core/ops/compare.h>
 #include <tarn/core/ops/pointwise.h>
 
-#include "pointwise_row.h"
+#include <tarn/tests/ops/pointwise_row.h>
 
 namespace tarn::testing {
 

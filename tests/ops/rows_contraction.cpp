@@ -2,7 +2,7 @@
 #include <tarn/core/ops/contractions.h>
 #include <tarn/core/ops/views.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -1,7 +1,7 @@
 // Rows of the convolutions.
 #include <tarn/core/ops/conv.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

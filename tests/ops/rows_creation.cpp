@@ -4,7 +4,7 @@
 #include <tarn/core/ops/from.h>
 #include <tarn/core/ops/views.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -3,7 +3,7 @@
 #include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/views.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

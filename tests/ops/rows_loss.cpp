@@ -2,7 +2,7 @@
 #include <tarn/core/ops/cross_entropy.h>
 #include <tarn/core/ops/loss.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

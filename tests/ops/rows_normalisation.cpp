@@ -2,7 +2,7 @@
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/norm.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -1,7 +1,7 @@
 // Rows of the poolings.
 #include <tarn/core/ops/pool.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -2,7 +2,7 @@
 #include <tarn/core/ops/reduction.h>
 #include <tarn/core/ops/softmax.h>
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -1,6 +1,6 @@
-#include "runner.h"
+#include <tarn/tests/ops/runner.h>
 
-#include "golden.h"
+#include <tarn/tests/ops/golden.h>
 
 namespace tarn::testing {
 

@@ -2,7 +2,7 @@
 // aspect.
 #pragma once
 
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -1,5 +1,5 @@
 // Test tensors: values by formula, memory laid out in several ways.
-#include "rows.h"
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

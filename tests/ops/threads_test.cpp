@@ -9,8 +9,8 @@
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
 
-#include "golden.h"
-#include "rows.h"
+#include <tarn/tests/ops/golden.h>
+#include <tarn/tests/ops/rows.h>
 
 namespace tarn::testing {
 

@@ -10,9 +10,9 @@
 
 #include <tarn_config.h>
 
-#include "golden.h"
-#include "rows.h"
-#include "runner.h"
+#include <tarn/tests/ops/golden.h>
+#include <tarn/tests/ops/rows.h>
+#include <tarn/tests/ops/runner.h>
 
 namespace tarn::testing {
 
