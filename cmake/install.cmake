@@ -12,11 +12,11 @@ endif()
 install(TARGETS tarn_static EXPORT tarn-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT tarn-static NAMESPACE tarn:: FILE tarn-static.cmake DESTINATION ${tarn_package_dir})
 
-# Public headers: all but core/cpu and the headers that include it (or the build's options), which serve our .cpp files.
+# Public headers: all but those of the back ends and the headers that include it (or the build's options), which serve our .cpp files.
 file(GLOB_RECURSE tarn_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   core/*.h core/*.def autograd/*.h nn/*.h optim/*.h data/*.h serialize/*.h compile/*.h distributed/*.h compat/*.h)
 file(GLOB tarn_root_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} *.h)
-list(FILTER tarn_headers EXCLUDE REGEX "^core/cpu/")
+list(FILTER tarn_headers EXCLUDE REGEX "^core/(cpu|cuda|emu)/")
 foreach(header ${tarn_headers} ${tarn_root_headers})
   file(STRINGS ${header} private REGEX "^#include (<tarn/core/cpu/|\"tarn_config.h\")")
   if(NOT private)
