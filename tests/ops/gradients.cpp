@@ -1,6 +1,7 @@
 // Gradients: against PyTorch's, against finite differences, and the same for every memory layout and in
 // place.
 #include <tarn/autograd/autograd.h>
+#include <tarn/autograd/gradcheck.h>
 #include <tarn/core/ops/copy.h>
 
 #include <tarn/tests/ops/finite_differences.h>
@@ -99,7 +100,7 @@ void check_layouts(const Row& row, const Sample& sample) {
 }
 
 // Finite differences need inputs without kinks, and few enough elements.
-bool checkable(const Sample& sample) {
+bool checkable(const Sample& sample, int64_t most_elements) {
   int64_t elements = 0;
   bool any = false;
   for (const Input& i : sample.inputs) {
@@ -110,7 +111,7 @@ bool checkable(const Sample& sample) {
     any |= i.grad && !i.dtype;
     if (i.dtype && is_floating(*i.dtype) && *i.dtype != kDouble) return false;
   }
-  return any && elements <= 300;
+  return any && elements <= most_elements;
 }
 
 bool all_finite(const Tensors& tensors) {
@@ -122,8 +123,8 @@ bool all_finite(const Tensors& tensors) {
 
 using Check = std::string (*)(const Call& f, const Tensors& inputs);
 
-void run_check(const Sample& sample, Check check) {
-  if (!checkable(sample)) return;
+void run_check(const Sample& sample, Check check, int64_t most_elements = 300) {
+  if (!checkable(sample, most_elements)) return;
   INFO(sample.text);
   Leaves leaves = make_leaves(sample.inputs, kDouble);
   if (leaves.wanted.empty()) return;
@@ -138,6 +139,14 @@ void run_check(const Sample& sample, Check check) {
   CHECK(check(f, leaves.wanted) == "");
 }
 
+// The library's own checkers, of the whole Jacobian: every element of every output.
+template <auto Checker>
+std::string whole_jacobian(const Call& f, const Tensors& inputs) {
+  std::string error = error_of([&] { Checker(f, inputs, {}); });
+  return error == "no error" ? "" : error;
+}
+constexpr int64_t kJacobianElements = 40;
+
 }  // namespace
 
 void test_gradients(const Row& row) {
@@ -146,6 +155,7 @@ void test_gradients(const Row& row) {
     check_against_golden(row, sample, kFloat);
     check_layouts(row, sample);
     run_check(sample, check_first_gradients);
+    run_check(sample, whole_jacobian<autograd::gradcheck>, kJacobianElements);
   }
 }
 
@@ -162,7 +172,10 @@ void run_gradients(const Row& row) {
 }
 
 void test_second_gradients(const Row& row) {
-  for (const Sample& sample : row.samples) run_check(sample, check_second_gradients);
+  for (const Sample& sample : row.samples) {
+    run_check(sample, check_second_gradients);
+    run_check(sample, whole_jacobian<autograd::gradgradcheck>, kJacobianElements);
+  }
 }
 
 void test_inplace_gradients(const Row& row) {

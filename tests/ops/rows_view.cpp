@@ -149,7 +149,6 @@ std::vector<Row> selecting_rows() {
       {.name = "as_strided",
        .dtypes = kEveryDtype,
        .grad = true,
-       .second = false,
        .view = true,
        .samples = {S(as_strided(x, {2, 2}, {1, 2}, 1), {3, 4}), S(x.as_strided({3}, {1}), {3, 4}),
                    S(as_strided(x, {3, 3}, {1, 1}), {6}), S(as_strided(x, {}, {}), {}),
