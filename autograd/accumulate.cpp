@@ -1,5 +1,6 @@
 #include <tarn/autograd/accumulate.h>
 
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
 
@@ -60,7 +61,7 @@ void AccumulateGrad::apply(autograd::NodeCall& call) {
     if (mode.grad)
       meta.grad = meta.grad.defined() ? add(meta.grad, grad) : grad.clone();
     else if (meta.grad.defined())
-      meta.grad.add_(grad);
+      fault(14) ? meta.grad.copy_(grad) : meta.grad.add_(grad);
     else
       meta.grad = owned(std::move(grad), variable);
     after = meta.post_accumulate;

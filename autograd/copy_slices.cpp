@@ -3,6 +3,7 @@
 #include <tarn/autograd/engine.h>
 #include <tarn/autograd/meta.h>
 #include <tarn/autograd/small_array.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/views.h>
 
@@ -51,7 +52,7 @@ void CopySlices::apply(autograd::NodeCall& call) {
   Tensor& result = call.results[0];
   if (result.defined())
     slice.copy_(fit_gradient(std::move(result), fn_->outputs[0], *fn_, 0));
-  else
+  else if (!fault(10))
     slice.zero_();
   result = std::move(whole);
 }

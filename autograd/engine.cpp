@@ -5,6 +5,7 @@
 #include <tarn/autograd/accumulate.h>
 #include <tarn/autograd/node_table.h>
 #include <tarn/autograd/small_array.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/op.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
@@ -29,7 +30,7 @@ bool is_ours(const Tensor& t) {
 }
 
 void add_into(Tensor& sum, Tensor grad) {
-  if (!sum.defined()) {
+  if (!sum.defined() || fault(9)) {
     sum = std::move(grad);
   } else if (mode.grad) {
     sum = add(sum, grad);

@@ -13,6 +13,7 @@
 #include <tarn/core/cpu/region_heap.h>
 #include <tarn/core/cpu/span_heap.h>
 #include <tarn/core/error.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/pool.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -332,7 +333,7 @@ void deallocate(void* block, size_t bytes) noexcept {
     heap = &my_heap(central);
   }
   if (bytes > kLargestMedium) return deallocate_large(*heap, block, bytes);
-  count(*heap, -int64_t(bytes), -1);
+  count(*heap, fault(20) ? 0 : -int64_t(bytes), -1);
   int index = class_of(bytes);
   keep(*heap, block, index);
   if (index >= kSmallClasses) heap->medium_bytes += class_bytes(index);

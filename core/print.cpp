@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ostream>
 
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/views.h>
 
@@ -79,7 +80,7 @@ void append_matrix(std::string& out, const Tensor& m, int line_size, int indent)
       if (first != 0) out += '\n';
       out += "Columns " + std::to_string(first + 1) + " to " + std::to_string(last + 1) + margin;
     }
-    if (f.scale != 1) out += scale_line(f) + margin;
+    if (f.scale != 1 && !detail::fault(17)) out += scale_line(f) + margin;
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = first; c <= last; ++c) {
         out += number(f, p[r * columns + c]);

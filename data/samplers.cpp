@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <tarn/core/cpu/philox.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/random.h>
 
 namespace tarn::inline v1::data::samplers {
@@ -64,7 +65,7 @@ void RandomSampler::shuffle() {
   for (size_t i = order_.size(); i > 1; --i) {
     Words w = philox(
         {{uint32_t(i), uint32_t(uint64_t(i) >> 32), uint32_t(epoch_), uint32_t(uint64_t(epoch_) >> 32)}},
-        uint32_t(seed_), uint32_t(seed_ >> 32));
+        tarn::detail::fault(16) ? 0 : uint32_t(seed_), uint32_t(seed_ >> 32));
     std::swap(order_[i - 1], order_[below(uint64_t(i), w)]);
   }
   index_ = 0;

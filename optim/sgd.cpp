@@ -1,5 +1,6 @@
 #include <tarn/optim/sgd.h>
 
+#include <tarn/core/fault.h>
 #include <tarn/optim/fields.h>
 #include <tarn/optim/sweep.h>
 
@@ -45,7 +46,7 @@ Tensor SGD::step(LossClosure closure) {
       const bool uses_momentum = o.momentum() != 0;
       sweep.add(param, state, uses_momentum ? 1 : 0,
                 {.lr = o.lr(),
-                 .momentum = o.momentum(),
+                 .momentum = detail::fault(18) ? 0 : o.momentum(),
                  .dampening = o.dampening(),
                  .weight_decay = o.weight_decay(),
                  .nesterov = o.nesterov(),

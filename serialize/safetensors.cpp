@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <tarn/core/fault.h>
 #include <tarn/serialize/atomic_file.h>
 #include <tarn/serialize/header.h>
 
@@ -26,7 +27,8 @@ std::vector<std::pair<std::string, Tensor>> in_file_order(const std::map<std::st
     order.emplace_back(name, tensor);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.second.element_size() > b.second.element_size();
+    size_t x = a.second.element_size(), y = b.second.element_size();
+    return detail::fault(19) ? x < y : x > y;
   });
   return order;
 }

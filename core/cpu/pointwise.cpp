@@ -7,6 +7,7 @@
 #include <tarn/core/cpu/features.h>
 #include <tarn/core/cpu/pointwise_kernels.h>
 #include <tarn/core/cpu/strided.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/pointwise_form.h>
 #include <tarn/core/parallel.h>
 #include <tarn_config.h>
@@ -131,7 +132,7 @@ void run_direct(const Run& run, const Args& a, const Tensor& out) {
   for (int i = 0; i < run.form.inputs; ++i) in[i] = static_cast<const char*>(a[i].data_ptr());
   char* to = static_cast<char*>(out.data_ptr());
   int64_t out_size = int64_t(out.element_size());
-  parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, n - fault(1), kGrain, [&](int64_t begin, int64_t end) {
     Splat splats[3];
     const void* slots[generic::kSlots] = {};
     for (int i = 0; i < run.form.numbers; ++i) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tarn/core/cpu/convert.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/parallel.h>
 
 namespace tarn::inline v1::detail {
@@ -257,7 +258,7 @@ class Reducer {
     for (int64_t i = 0; i < outputs; ++i) {
       tree.clear();
       for (int64_t k = 0; k < groups; ++k) {
-        *tree.next() = partial[size_t(i * groups + k)];
+        *tree.next() = partial[size_t(i * groups + (fault(5) ? 0 : k))];
         tree.push();
       }
       out_[Walk(kept_, 0, i).out()] = *tree.finish();

@@ -8,6 +8,7 @@
 #include <tarn/core/cpu/slices.h>
 #include <tarn/core/cpu/softmax_kernels.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
@@ -99,7 +100,7 @@ class Positions {
   // The class at position i; -1 if it is ignored.
   int64_t target(int64_t i) const {
     int64_t t = target_[size_t(i)];
-    if (t == ignore_index_) return -1;
+    if (t == ignore_index_ && !fault(12)) return -1;
     check(t >= 0 && t < classes(), op_, ": target ", t, " at position ", i, " of sizes ", sizes_,
           " is not one of ", classes(), " classes");
     return t;

@@ -8,6 +8,7 @@
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/strided.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
@@ -37,7 +38,7 @@ std::vector<int64_t> row_offsets(const Args& a, int first_index) {
       int64_t i = index[p];
       check(i >= -size && i < size, a.op.name, ": index ", i, " is outside of a dim of size ", size,
             "; x has sizes ", x.sizes(), " with the indexed dims in front");
-      offsets[size_t(p)] += (i < 0 ? i + size : i) * stride;
+      offsets[size_t(p)] += (i >= 0 ? i : fault(13) ? 0 : i + size) * stride;
     }
   }
   return offsets;

@@ -6,6 +6,7 @@
 
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 
 namespace tarn::inline v1 {
 
@@ -97,7 +98,7 @@ void slice_infer(const Args& a, Spec* out) {
   same_place(a, out);
   out->offset += p.start * a[0].strides()[p.dim];
   out->sizes[int(p.dim)] = p.length;
-  out->strides[int(p.dim)] *= p.step;
+  out->strides[int(p.dim)] *= fault(4) ? 1 : p.step;
 }
 
 void slice_grad(GradArgs& g) {

@@ -1,6 +1,7 @@
 // Gradients of the pointwise rows. In a plain backward a gradient is one fused kernel; where the gradient is
 // itself to be differentiated, its text runs on tensors, so that autograd sees ordinary ops.
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/mode.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/pointwise.h>
@@ -62,7 +63,8 @@ Tensor fused_gradient(const PointwiseForm& form, const Op& op, const GradArgs& g
 
 // Gradients that are the incoming one, such as those of a sum, need no kernel.
 bool passes_through(const PointwiseForm& form, const GradArgs& g, std::string_view text) {
-  return text == "g" || (text == "g * alpha" && g.scalar(form.numbers).to_double() == 1);
+  return text == "g" || (fault(2) && text == "-g * alpha") ||
+         (text == "g * alpha" && g.scalar(form.numbers).to_double() == 1);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <tarn/core/cpu/philox.h>
 #include <tarn/core/cpu/random_kernels.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/fault.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/make.h>
 #include <tarn/core/ops/pointwise.h>
@@ -296,7 +297,7 @@ uint32_t drop_threshold(double p) { return uint32_t(std::min(std::round(p * 0x1p
 template <class T>
 void dropout_each(const Tensor& out, const T* in, const RandomStream& stream, double p) {
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  Wide scale = p < 1 ? Wide(1 / (1 - p)) : Wide(0);
+  Wide scale = fault(7) ? Wide(1) : p < 1 ? Wide(1 / (1 - p)) : Wide(0);
   uint32_t threshold = drop_threshold(p);
   generate<1, T>(out, stream, [&](const uint32_t* w, int64_t i) {
     return T(Wide(in[i]) * (w[0] >= threshold ? scale : Wide(0)));
@@ -314,7 +315,7 @@ void dropout_cpu(const Args& a, Tensor* out) {
   switch (in.dtype()) {
     case kFloat: {
       const float* from = static_cast<const float*>(in.data_ptr());
-      float scale = p < 1 ? float(1 / (1 - p)) : 0.0f;
+      float scale = fault(7) ? 1 : p < 1 ? float(1 / (1 - p)) : 0.0f;
       return for_runs<float>(*out, [&](float* data, int64_t first, int64_t n) {
         random_kernels().dropout_f32(data, from + first, stream, first, n, drop_threshold(p), scale);
       });
