@@ -1,9 +1,10 @@
 // Op: one operator as one struct, written in one file (design: core/ops/<name>.cpp holds shape rule, kernel,
 // gradient, Op, public function, in this order). dispatch() is the only caller of its functions.
 //
-//   void infer(const Args& a, Spec* out)    sizes, dtype and device of each output; checks the user's
-//   arguments, once void cpu(const Args& a, Tensor* out)    computes into outputs that dispatch() allocated
-//   void grad(GradArgs& g)                  gradients of the inputs, written with public ops
+//   infer(const Args& a, Spec* out)   sizes, dtype, device of each output; checks the user's arguments, once
+//   cpu(const Args& a, Tensor* out)   computes into outputs that dispatch() allocated
+//   cuda(const Args& a, Tensor* out)  the same on a device, by the kernels of foo.cu (core/cuda/table.h)
+//   grad(GradArgs& g)                 gradients of the inputs, written with public ops
 #pragma once
 
 #include <initializer_list>
@@ -126,6 +127,7 @@ struct Op {
   Kind kind = Kind::Opaque;
   void (*infer)(const Args& a, Spec* out);
   void (*cpu)(const Args& a, Tensor* out) = nullptr;
+  void (*cuda)(const Args& a, Tensor* out) = nullptr;  // the same on a device: launches from the call table
   void (*grad)(GradArgs& g) = nullptr;  // null: not differentiable
   Saves saves = 0;
   // If not null: what the gradients of just these inputs (bit i: input i needs one) read. Keeps x out of

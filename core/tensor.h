@@ -55,6 +55,9 @@ class TARN_API Tensor {
   Device device() const { return get().storage->device; }
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
+  int64_t get_device() const { return device().index(); }
+  // Whether this is CPU memory that a device can copy from and to without waiting.
+  bool is_pinned() const;
   bool is_floating_point() const { return is_floating(dtype()); }
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
   int64_t storage_offset() const { return get().offset; }
@@ -104,6 +107,8 @@ class TARN_API Tensor {
   Tensor toType(ScalarType t) const { return to(t); }
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor cuda() const { return to(Device(kCUDA)); }
+  // A copy in pinned memory; x itself if it is there already.
+  Tensor pin_memory() const;
   Tensor& copy_(const Tensor& src, bool non_blocking = false) const;
   Tensor& fill_(const Scalar& value) const;
   Tensor& fill_(const Tensor& value) const;
