@@ -33,28 +33,34 @@ namespace tarn::inline v1::emu {
 
 struct Fiber;
 
-// One thread of the block that runs.
+// The block that this OS thread runs.
+struct Block {
+  uint3 index;
+  dim3 size, grid;
+};
+
+// One thread of that block.
 struct Thread {
   uint3 index;
   uint32_t linear;
-  uint3 block;
-  dim3 block_size, grid_size;
   Fiber* fiber;
   uint8_t state;
-  uint8_t policy_mark;
   int result;        // of the last barrier
   const char* file;  // of the last barrier or warp operation
   int line;
 };
 
+// A fiber never moves between OS threads while its block runs. Null: host code runs.
 extern thread_local Thread* current __attribute__((tls_model("initial-exec")));
+extern thread_local Block block __attribute__((tls_model("initial-exec")));
 
 // How a launch or a library call uses a pointer.
 struct Use {
   const void* pointer;
   bool write;
-  bool typed;    // certainly a device pointer; words of a struct may be anything
-  int argument;  // its place in the call, -1 for none
+  bool typed;        // certainly a device pointer; words of a struct may be anything
+  int argument;      // its place in the call
+  size_t bytes = 0;  // from the pointer on; 0 if the call does not tell
 };
 
 // A kernel with its arguments bound: invoke(kernel, arguments) runs it for the current thread.
@@ -90,14 +96,15 @@ concept ListsUses = requires(const T& t) {
 
 template <class P>
 constexpr size_t use_slots() {
-  return std::is_pointer_v<P> ? 1 : ListsUses<P> ? 64 : sizeof(P) / 8;
+  return std::is_pointer_v<P> ? 1 : sizeof(P) / 8 + 1;
 }
 
 struct Uses {
   Use* list;
+  size_t room;
   size_t count = 0;
   void add(const void* pointer, bool write, bool typed, int argument) {
-    list[count++] = {pointer, write, typed, argument};
+    if (count < room) list[count++] = {pointer, write, typed, argument};
   }
 };
 
@@ -148,9 +155,9 @@ struct Binder {
 // --- what the global functions below are made of ---
 
 TARN_EMU_HIDDEN inline uint3 thread_index() { return current->index; }
-TARN_EMU_HIDDEN inline uint3 block_index() { return current->block; }
-TARN_EMU_HIDDEN inline dim3 block_size() { return current->block_size; }
-TARN_EMU_HIDDEN inline dim3 grid_size() { return current->grid_size; }
+TARN_EMU_HIDDEN inline uint3 block_index() { return block.index; }
+TARN_EMU_HIDDEN inline dim3 block_size() { return block.size; }
+TARN_EMU_HIDDEN inline dim3 grid_size() { return block.grid; }
 TARN_EMU_HIDDEN inline int lane() { return int(current->linear & 31); }
 
 template <class T>
@@ -193,8 +200,9 @@ cudaError_t launch(void (*kernel)(Params...), dim3 grid, dim3 block, size_t smem
   using Bound = emu::Binder<Params...>;
   static_assert(Bound::layout.bytes <= 4096, "kernel arguments are limited to 4 KiB");
   alignas(16) char buffer[Bound::layout.bytes + 1];
-  emu::Use list[(emu::use_slots<Params>() + ... + 1)];
-  emu::Uses uses{list};
+  constexpr size_t room = (emu::use_slots<Params>() + ... + 1);
+  emu::Use list[room];
+  emu::Uses uses{list, room};
   int place = 0;
   auto bind = [&]<class P>(const P& value) {
     std::memcpy(buffer + Bound::layout.at[place], &value, sizeof value);
