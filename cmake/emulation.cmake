@@ -1,0 +1,40 @@
+# The emulated CUDA device: core/emu answers the runtime's calls, and g++ compiles the kernels. It needs the CUDA toolkit's
+# headers, no GPU, and an x86-64 CPU (it switches stacks itself).
+if(NOT DEFINED CUDAToolkit_FOUND)
+  find_package(CUDAToolkit QUIET)
+endif()
+set(TARN_HAS_EMULATION OFF)
+if(NOT CUDAToolkit_FOUND)
+  message(STATUS "tarn: the emulated CUDA device is not built: no CUDA toolkit was found")
+elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  message(STATUS "tarn: the emulated CUDA device is not built: it needs an x86-64 CPU, this is ${CMAKE_SYSTEM_PROCESSOR}")
+elseif(TARN_SANITIZE MATCHES "thread")
+  message(STATUS "tarn: the emulated CUDA device is not built: its stacks are unknown to ThreadSanitizer")
+else()
+  set(TARN_HAS_EMULATION ON)
+endif()
+
+function(tarn_emulation_options target)
+  tarn_compile_options(${target})
+  target_include_directories(${target} PRIVATE ${tarn_include})
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  # Kernels read and write vectors through casts, as CUDA allows.
+  target_compile_options(${target} PRIVATE -fno-strict-aliasing)
+endfunction()
+
+# Objects of kernel files as host C++. With CHECKED each load and store calls core/emu/check.cpp.
+function(tarn_emulated_kernels target checked)
+  add_library(${target} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  tarn_emulation_options(${target})
+  target_compile_options(${target} PRIVATE -x c++)
+  if(checked)
+    target_compile_options(${target} PRIVATE -O1 -g1 -fsanitize=thread --param tsan-instrument-func-entry-exit=0)
+  endif()
+endfunction()
+
+if(TARN_HAS_EMULATION)
+  file(GLOB tarn_emulation_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/emu/*.cpp)
+  add_library(tarn_emulation OBJECT ${tarn_emulation_sources})
+  tarn_emulation_options(tarn_emulation)
+endif()

@@ -1,0 +1,26 @@
+# The emulated device's own tests: test_emu with plain kernels, test_emu_check with kernels whose every access is checked.
+# They are linked with core/emu alone.
+function(tarn_add_emulation_test program room checked)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/emu/*.cu)
+  tarn_emulated_kernels(${program}_kernels ${checked} ${kernels})
+  add_executable(${program} ${sources} $<TARGET_OBJECTS:${program}_kernels> $<TARGET_OBJECTS:tarn_emulation>)
+  tarn_emulation_options(${program})
+  target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_compile_options(${program} PRIVATE -O1)
+  target_link_libraries(${program} PRIVATE tarn_test_main Threads::Threads ${CMAKE_DL_LIBS})
+  if(TARN_SANITIZE)
+    target_link_options(${program} PRIVATE -fsanitize=${TARN_SANITIZE})
+  endif()
+  tarn_list_cases(${program} ${room})
+endfunction()
+
+if(TARN_HAS_EMULATION)
+  tarn_add_emulation_test(test_emu emu OFF)
+  if(NOT TARN_SANITIZE)
+    tarn_add_emulation_test(test_emu_check emu_check ON)
+  endif()
+else()
+  add_test(NAME "emu: absent, as the emulated device was not built" COMMAND ${CMAKE_COMMAND} -E echo skipped)
+  set_tests_properties("emu: absent, as the emulated device was not built" PROPERTIES
+    LABELS emu SKIP_REGULAR_EXPRESSION skipped)
+endif()
