@@ -1,5 +1,6 @@
 #include <tarn/core/dispatch.h>
 
+#include <tarn/core/autocast.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/hooks.h>
 #include <tarn/core/overlap.h>
@@ -86,11 +87,13 @@ void check_no_partial_overlap(const Args& a) {
 
 Tensor dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars) {
   Tensor out;
-  run({op, inputs, attrs, scalars}, &out);
+  dispatch(op, inputs, attrs, scalars, &out);
   return out;
 }
 
 void dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars, Tensor* out) {
+  if (mode.autocast && op.autocast != Autocast::None) [[unlikely]]
+    return dispatch_autocast(op, inputs, attrs, scalars, out);
   run({op, inputs, attrs, scalars}, out);
 }
 
