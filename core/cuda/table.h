@@ -1,0 +1,51 @@
+// The one table of functions through which libtarn reaches a device. libtarn_cuda (nvcc) and libtarn_emu
+// (g++) are built from the same sources and export one symbol, tarn_cuda_table. A status is 0 or an error
+// whose text error_text() gives; handles of streams and events are the runtime's pointers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <tarn/core/cuda/calls.h>
+
+namespace tarn::inline v1::detail {
+
+enum class CopyKind : int { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
+
+struct CudaTable {
+  size_t bytes;  // sizeof(CudaTable): a library of another version is refused
+  bool emulated;
+  const char* (*error_text)(int status);
+
+  // --- devices and memory ---
+  int (*device_count)(int* count);
+  int (*device_name)(int device, char* name, size_t room);
+  int (*set_device)(int device);
+  int (*synchronize)();
+  int (*memory_info)(size_t* free, size_t* total);
+  int (*allocate)(void** p, size_t bytes);
+  int (*deallocate)(void* p);
+  int (*allocate_pinned)(void** p, size_t bytes);
+  int (*deallocate_pinned)(void* p);
+  int (*copy)(void* to, const void* from, size_t bytes, CopyKind kind, void* stream);
+  int (*clear)(void* to, size_t bytes, void* stream);
+
+  // --- streams and events. A query sets done ---
+  int (*create_stream)(void** stream);
+  int (*synchronize_stream)(void* stream);
+  int (*query_stream)(void* stream, bool* done);
+  int (*create_event)(void** event, bool timing);
+  int (*destroy_event)(void* event);
+  int (*record_event)(void* event, void* stream);
+  int (*wait_event)(void* stream, void* event);
+  int (*synchronize_event)(void* event);
+  int (*query_event)(void* event, bool* done);
+  int (*elapsed)(float* milliseconds, void* from, void* to);
+
+  // --- kernels ---
+  int (*pointwise)(const PointwiseCall& call, void* stream);
+  int (*copy_elements)(const CopyCall& call, void* stream);
+  int (*fill)(const FillCall& call, void* stream);
+};
+
+}  // namespace tarn::inline v1::detail
