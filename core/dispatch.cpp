@@ -1,6 +1,8 @@
 #include <tarn/core/dispatch.h>
 
-#include <tarn/core/autocast.h>
+#include <vector>
+
+#include <tarn/core/cuda.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/hooks.h>
 #include <tarn/core/overlap.h>
@@ -32,7 +34,25 @@ bool any_needs_history(const Args& a) {
   return false;
 }
 
+// Numbers may stay on the CPU where tensors are on a device; a kernel other than a pointwise one takes
+// copies.
+void run_cuda(const Args& a, Tensor* out, DeviceIndex device) {
+  check(a.op.cuda != nullptr, a.op.name, ": not implemented on cuda; move the tensors with cpu()");
+  cuda::DeviceGuard guard(device);
+  bool any_on_cpu = false;
+  for (const In& in : a.inputs) any_on_cpu |= (*in).defined() && (*in).is_cpu();
+  if (!any_on_cpu || a.op.kind == Kind::Pointwise || a.count() == 1) return a.op.cuda(a, out);
+  NoGradGuard no_grad;
+  std::vector<Tensor> moved;
+  for (const In& in : a.inputs)
+    moved.push_back((*in).defined() && (*in).is_cpu() ? (*in).to(Device(kCUDA, device)) : *in);
+  std::vector<In> inputs(moved.begin(), moved.end());
+  a.op.cuda({a.op, {inputs.data(), inputs.size()}, a.attributes, a.scalars, a.inplace}, out);
+}
+
 void run_kernel(const Args& a, Tensor* out) {
+  Device device = (out ? *out : a[0]).device();
+  if (!device.is_cpu()) return run_cuda(a, out, device.index());
   check(a.op.cpu != nullptr, a.op.name, ": not implemented on cpu");
   a.op.cpu(a, out);
 }
@@ -87,13 +107,11 @@ void check_no_partial_overlap(const Args& a) {
 
 Tensor dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars) {
   Tensor out;
-  dispatch(op, inputs, attrs, scalars, &out);
+  run({op, inputs, attrs, scalars}, &out);
   return out;
 }
 
 void dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars, Tensor* out) {
-  if (mode.autocast && op.autocast != Autocast::None) [[unlikely]]
-    return dispatch_autocast(op, inputs, attrs, scalars, out);
   run({op, inputs, attrs, scalars}, out);
 }
 

@@ -136,7 +136,7 @@ std::string to_string(const Tensor& t, int line_size) {
   if (!t.defined()) return "[ Tensor (undefined) ]";
   NoGradGuard no_grad;
   std::string out;
-  Tensor values = contiguous(detail::cast(t.detach(), kDouble));
+  Tensor values = contiguous(detail::cast(t.detach().cpu(), kDouble));
   if (t.dim() == 0) {
     out = shortest(*static_cast<const double*>(values.data_ptr())) + '\n';
   } else if (t.numel() > 0) {

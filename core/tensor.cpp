@@ -29,6 +29,7 @@ void* Tensor::data_ptr() const {
 
 Scalar Tensor::item() const {
   check(numel() == 1, "item: a tensor of one element is needed, got sizes ", sizes());
+  if (!is_cpu()) return data().cpu().item();
   return detail::visit(dtype(), "item",
                        [&]<class T>(detail::Type<T>) { return Scalar(*static_cast<T*>(data_ptr())); });
 }

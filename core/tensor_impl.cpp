@@ -3,6 +3,8 @@
 #include <new>
 
 #include <tarn/core/allocator.h>
+#include <tarn/core/cuda/library.h>
+#include <tarn/core/cuda/memory.h>
 #include <tarn/core/hooks.h>
 #include <tarn/core/pool.h>
 
@@ -25,6 +27,23 @@ void leave(Block* block) noexcept {
 }
 
 void free_cpu_memory(void* data, size_t bytes, void*) { deallocate(data, bytes); }
+
+// The context is the device's index.
+void free_cuda_memory(void* data, size_t, void* context) {
+  deallocate_cuda(data, DeviceIndex(reinterpret_cast<intptr_t>(context)));
+}
+
+void allocate_memory(StorageImpl& storage, size_t bytes) {
+  storage.bytes = bytes;
+  if (storage.device.is_cpu()) {
+    storage.data = allocate(bytes);
+    storage.deleter = free_cpu_memory;
+  } else {
+    storage.data = allocate_cuda(bytes, storage.device.index());
+    storage.deleter = free_cuda_memory;
+    storage.context = reinterpret_cast<void*>(intptr_t(storage.device.index()));
+  }
+}
 
 TensorImpl* new_block(ScalarType dtype, Device device) {
   Block* block = new (pool_allocate(sizeof(Block))) Block;
@@ -99,18 +118,17 @@ void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {
 }
 
 Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device) {
-  check(device.is_cpu(), "empty: device ", device, " is not available in this build; use cpu");
+  if (!device.is_cpu()) {
+    check(device.is_cuda(), "empty: device ", device, " holds no tensors; use cpu or cuda");
+    device = resolve_device("empty", device);
+  }
   int64_t bytes = 0;
   bool overflow = __builtin_mul_overflow(numel_of(sizes, "empty"), int64_t(element_size(dtype)), &bytes);
   check(!overflow, "empty: a tensor of sizes ", sizes, " and ", dtype, " does not fit in memory");
   TensorImpl* impl = new_block(dtype, device);
   Tensor out(Ref<TensorImpl>::adopt(impl));
   set_geometry(*impl, sizes, strides.empty() ? IntArrayRef(contiguous_strides(sizes)) : strides);
-  if (bytes > 0) {
-    impl->storage->data = allocate(size_t(bytes));
-    impl->storage->bytes = size_t(bytes);
-    impl->storage->deleter = free_cpu_memory;
-  }
+  if (bytes > 0) allocate_memory(*impl->storage, size_t(bytes));
   impl->set(kInferenceTensor, mode.inference);
   return out;
 }

@@ -1,6 +1,7 @@
 #include <tarn/core/cpu/copy.h>
 
 #include <tarn/core/cpu/strided.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/parallel.h>
 
 namespace tarn::inline v1::detail {
@@ -109,6 +110,7 @@ Dims broadcast_strides(const Tensor& src, IntArrayRef sizes) {
 
 void copy_elements(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0) return;
+  if (!dst.is_cpu()) return copy_elements_cuda(dst, src);
   Dims src_strides = broadcast_strides(src, dst.sizes());
   StridedLoop<2> loop(dst.sizes(), {dst.strides(), IntArrayRef(src_strides)});
   if (dst.dtype() == src.dtype()) {
@@ -140,6 +142,7 @@ void add_elements(const Tensor& dst, const Tensor& src) {
 }
 
 void fill_elements(const Tensor& dst, const Scalar& value) {
+  if (!dst.is_cpu()) return fill_elements_cuda(dst, value);
   Tensor one = make_tensor({}, dst.dtype(), Device());
   visit(dst.dtype(), "fill_", [&]<class T>(Type<T>) { *static_cast<T*>(one.data_ptr()) = value.to<T>(); });
   copy_elements(dst, one);

@@ -1,4 +1,5 @@
-// Element copies between strided tensors on the CPU, with conversion.
+// Element copies between strided tensors, with conversion. copy_elements and fill_elements work on every
+// device.
 #pragma once
 
 #include <tarn/core/tensor.h>

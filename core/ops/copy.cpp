@@ -1,6 +1,8 @@
 #include <tarn/core/ops/copy.h>
 
 #include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/views.h>
 
@@ -38,7 +40,8 @@ void copy_first(const Args& a, Tensor* out) { copy_elements(*out, a[0]); }
 
 void pass_gradient(GradArgs& g) { g.set(0, g.grad()); }
 
-const Op clone_op = {.name = "clone", .infer = clone_infer, .cpu = copy_first, .grad = pass_gradient};
+const Op clone_op = {
+    .name = "clone", .infer = clone_infer, .cpu = copy_first, .cuda = copy_first, .grad = pass_gradient};
 
 // --- cast: autograd casts the gradient back to the input's dtype ---
 
@@ -56,7 +59,8 @@ void cast_grad(GradArgs& g) {
   if (is_floating(g.input_dtype(0))) g.set(0, cast(g.grad(), g.input_dtype(0)));
 }
 
-const Op cast_op = {.name = "to", .infer = cast_infer, .cpu = copy_first, .grad = cast_grad};
+const Op cast_op = {
+    .name = "to", .infer = cast_infer, .cpu = copy_first, .cuda = copy_first, .grad = cast_grad};
 
 // --- copy_: inputs self, src. The gradient of self's old value is zero ---
 
@@ -67,23 +71,64 @@ void copy_infer(const Args& a, Spec* out) {
         a[0].sizes());
 }
 
-void copy_cpu(const Args& a, Tensor* out) { copy_elements(*out, a[1]); }
+void copy_second(const Args& a, Tensor* out) { copy_elements(*out, a[1]); }
 
 void copy_grad(GradArgs& g) {
   if (g.needs(0)) g.set(0, filled(g.grad(), 0));
   if (g.needs(1)) g.set(1, cast(g.grad(), g.input_dtype(1)));
 }
 
-const Op copy_op = {.name = "copy", .infer = copy_infer, .cpu = copy_cpu, .grad = copy_grad, .inplace = true};
+const Op copy_op = {.name = "copy",
+                    .infer = copy_infer,
+                    .cpu = copy_second,
+                    .cuda = copy_second,
+                    .grad = copy_grad,
+                    .inplace = true};
 
 // --- fill_ with a number ---
 
-void fill_cpu(const Args& a, Tensor* out) { fill_elements(*out, a.scalar()); }
+void fill_first(const Args& a, Tensor* out) { fill_elements(*out, a.scalar()); }
 
 void fill_grad(GradArgs& g) { g.set(0, filled(g.grad(), 0)); }
 
-const Op fill_op = {
-    .name = "fill", .infer = infer_like_first, .cpu = fill_cpu, .grad = fill_grad, .inplace = true};
+const Op fill_op = {.name = "fill",
+                    .infer = infer_like_first,
+                    .cpu = fill_first,
+                    .cuda = fill_first,
+                    .grad = fill_grad,
+                    .inplace = true};
+
+// --- moving to another device ---
+
+struct MoveAttrs {
+  int64_t to_type, to_index, from_type, from_index, non_blocking;
+};
+
+void move_infer(const Args& a, Spec* out) {
+  const auto& attrs = a.attrs<MoveAttrs>();
+  infer_like_first(a, out);
+  out->strides = strides_like(a[0]);
+  out->device = {DeviceType(attrs.to_type), DeviceIndex(attrs.to_index)};
+}
+
+void move_kernel(const Args& a, Tensor* out) { transfer(*out, a[0], a.attrs<MoveAttrs>().non_blocking); }
+
+Tensor move(const Tensor& x, Device device, bool non_blocking);
+
+void move_grad(GradArgs& g) {
+  const auto& attrs = g.attrs<MoveAttrs>();
+  g.set(0, move(g.grad(), {DeviceType(attrs.from_type), DeviceIndex(attrs.from_index)}, attrs.non_blocking));
+}
+
+const Op move_op = {
+    .name = "to_device", .infer = move_infer, .cpu = move_kernel, .cuda = move_kernel, .grad = move_grad};
+
+Tensor move(const Tensor& x, Device device, bool non_blocking) {
+  if (x.device() == device) return x;
+  return dispatch(move_op, {x},
+                  MoveAttrs{int64_t(device.type()), device.index(), int64_t(x.device().type()),
+                            x.device().index(), non_blocking});
+}
 
 Tensor filled(const Tensor& like, const Scalar& value) { return dispatch(fill_op, {like}, {}, value); }
 
@@ -136,8 +181,8 @@ Tensor contiguous(const Tensor& x, MemoryFormat format) {
   return clone(x, format);
 }
 
-Tensor& Tensor::copy_(const Tensor& src, bool) const {
-  dispatch_inplace(copy_op, {*this, src});
+Tensor& Tensor::copy_(const Tensor& src, bool non_blocking) const {
+  dispatch_inplace(copy_op, {*this, move(src, device(), non_blocking)});
   return const_cast<Tensor&>(*this);
 }
 
@@ -160,13 +205,26 @@ Tensor Tensor::to(ScalarType dtype, bool, bool copy) const {
   return copy && dtype == this->dtype() ? clone() : cast(*this, dtype);
 }
 
-Tensor Tensor::to(Device device, bool, bool copy) const {
-  check(device.is_cpu(), "to: device ", device, " is not available in this build; use cpu");
-  return copy ? clone() : *this;
+Tensor Tensor::to(Device device, bool non_blocking, bool copy) const {
+  check(device.is_cpu() || device.is_cuda(), "to: device ", device, " holds no tensors; use cpu or cuda");
+  device = resolve_device("to", device);
+  if (device == this->device()) return copy ? clone() : *this;
+  return move(*this, device, non_blocking);
+}
+
+Tensor Tensor::pin_memory() const {
+  check(is_cpu(), "pin_memory: the tensor is on ", device(), "; only memory of the CPU can be pinned");
+  if (is_pinned()) return *this;
+  Tensor out = make_pinned(sizes(), dtype());
+  copy_elements(out, *this);
+  return out;
 }
 
 Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy) const {
-  return to(device).to(dtype, non_blocking, copy);
+  // The fewer bytes are moved.
+  if (device == this->device() || element_size() > tarn::element_size(dtype))
+    return to(dtype, non_blocking, copy).to(device, non_blocking);
+  return to(device, non_blocking, copy).to(dtype);
 }
 
 Tensor Tensor::to(const TensorOptions& options) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/make.h>
 #include <tarn/core/parallel.h>
@@ -16,9 +17,9 @@ namespace {
 
 // --- full ---
 
-void full_cpu(const Args& a, Tensor* out) { fill_elements(*out, a.scalar()); }
+void fill_all(const Args& a, Tensor* out) { fill_elements(*out, a.scalar()); }
 
-const Op full_op = {.name = "full", .infer = make_infer, .cpu = full_cpu};
+const Op full_op = {.name = "full", .infer = make_infer, .cpu = fill_all, .cuda = fill_all};
 
 // --- arange: scalars start, step. A value is start + i * step, rounded once for floating dtypes ---
 
@@ -114,6 +115,10 @@ ScalarType dtype_for(const Scalar& value, const TensorOptions& options) {
 Tensor make_empty(const MakeAttrs& attrs, const TensorOptions& options) {
   Spec spec;
   make_infer({full_op, {}, attrs, {}}, &spec);
+  if (options.pinned_memory()) {
+    check(spec.device.is_cpu() && spec.strides.empty(), "empty: only row-major CPU memory can be pinned");
+    return with_grad_option(make_pinned(spec.sizes, spec.dtype), options);
+  }
   return with_grad_option(make_tensor(spec.sizes, spec.strides, spec.dtype, spec.device), options);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/ops/make.h>
 
 namespace tarn::inline v1::detail {
@@ -35,26 +36,25 @@ NestedList::NestedList(std::initializer_list<NestedList> rows)
 }
 
 Tensor tensor_from_list(const NestedList& list, const TensorOptions& options) {
-  Tensor out = make_tensor(list.sizes_, dtype_for(list.dtype_, options), options.device());
+  Tensor out = make_tensor(list.sizes_, dtype_for(list.dtype_, options));
   visit(out.dtype(), "tensor", [&]<class T>(Type<T>) {
     T* to = static_cast<T*>(out.data_ptr());
     for (const Scalar& value : list.values_) *to++ = value.to<T>();
   });
-  return with_grad_option(out, options);
+  return with_grad_option(out.to(options.device()), options);
 }
 
 Tensor tensor_from_array(const void* data, int64_t n, ScalarType dtype, const TensorOptions& options) {
-  Tensor out = make_tensor({n}, dtype_for(dtype, options), options.device());
+  Tensor out = make_tensor({n}, dtype_for(dtype, options));
   if (n > 0)
     copy_elements(out, make_foreign(const_cast<void*>(data), {n}, {}, dtype, Device(), nullptr, nullptr));
-  return with_grad_option(out, options);
+  return with_grad_option(out.to(options.device()), options);
 }
 
 Tensor tensor_over(void* data, IntArrayRef sizes, const IntArrayRef* strides, StorageDeleter deleter,
                    void* context, const TensorOptions& options) {
   int64_t elements = numel_of(sizes, "from_blob");
-  check(options.device().is_cpu(), "from_blob: device ", options.device(),
-        " is not available in this build; use cpu");
+  Device device = resolve_device("from_blob", options.device());
   check(data != nullptr || elements == 0, "from_blob: the data is null, but sizes ", sizes, " have elements");
   if (strides) {
     check(strides->size() == sizes.size(), "from_blob: sizes ", sizes, " and strides ", *strides,
@@ -62,8 +62,8 @@ Tensor tensor_over(void* data, IntArrayRef sizes, const IntArrayRef* strides, St
     for (int64_t stride : *strides)
       check(stride >= 0, "from_blob: strides must be 0 or more, got ", *strides);
   }
-  return make_foreign(data, sizes, strides ? *strides : IntArrayRef(), options.dtype(), options.device(),
-                      deleter, context);
+  return make_foreign(data, sizes, strides ? *strides : IntArrayRef(), options.dtype(), device, deleter,
+                      context);
 }
 
 }  // namespace tarn::inline v1::detail

@@ -1,0 +1,123 @@
+#include <tarn/core/cuda/elements.h>
+
+#include <cmath>
+
+#include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/library.h>
+#include <tarn/core/cuda/memory.h>
+
+namespace tarn::inline v1 {
+
+namespace detail {
+
+static_assert(int(Elem::F64) == int(kDouble) && int(Elem::Bool) == int(kBool) &&
+              int(Elem::BF16) == int(kBFloat16) && int(Elem::I64) == int(kLong) &&
+              int(Elem::F16) == int(kHalf));
+static_assert(kWalkRank == kMaxRank);
+
+namespace {
+
+void free_pinned(void* data, size_t, void*) { deallocate_pinned(data); }
+
+// A tensor on src's device whose bytes are what transfer() writes in one piece.
+Tensor in_one_piece(const Tensor& dst, const Tensor& src) {
+  if (src.strides() == dst.strides()) return src;
+  Tensor copy = make_tensor(dst.sizes(), dst.strides(), src.dtype(), src.device());
+  copy_elements(copy, src);
+  return copy;
+}
+
+// The two devices' current streams take their turn: dst may be in use by what its stream was given before.
+void copy_between_devices(const Tensor& dst, const Tensor& src) {
+  cuda::Stream from = cuda::Stream::current(src.device().index()),
+               to = cuda::Stream::current(dst.device().index());
+  cuda::Event before, after;
+  before.record(to);
+  before.block(from);
+  {
+    cuda::DeviceGuard guard(src.device());
+    check_cuda("to", cuda_table().copy(dst.data_ptr(), src.data_ptr(), src.nbytes(), CopyKind::DeviceToDevice,
+                                       from.handle()));
+  }
+  after.record(from);
+  after.block(to);
+}
+
+}  // namespace
+
+Dims strides_over(const Tensor& t, IntArrayRef sizes) {
+  Dims strides(int(sizes.size()), 0);
+  int lead = int(sizes.size()) - int(t.dim());
+  for (int d = 0; d < t.dim(); ++d) strides[lead + d] = t.sizes()[d] == 1 ? 0 : t.strides()[d];
+  return strides;
+}
+
+void copy_elements_cuda(const Tensor& dst, const Tensor& src) {
+  ensure(src.device() == dst.device(), "copy_elements: tensors on ", src.device(), " and ", dst.device());
+  if (dst.dtype() == src.dtype() && dst.is_contiguous() && src.is_contiguous() &&
+      dst.sizes() == src.sizes()) {
+    count_cuda_launch("copy");
+    return check_cuda("copy", cuda_table().copy(dst.data_ptr(), src.data_ptr(), dst.nbytes(),
+                                                CopyKind::DeviceToDevice, current_cuda_stream()));
+  }
+  Dims strides = strides_over(src, dst.sizes());
+  launch_cuda("copy", &CudaTable::copy_elements,
+              CopyCall{.to = dst.data_ptr(),
+                       .from = src.data_ptr(),
+                       .to_type = Elem(dst.dtype()),
+                       .from_type = Elem(src.dtype()),
+                       .walk = walk_of<2>(dst.sizes(), {dst.strides(), IntArrayRef(strides)})});
+}
+
+void fill_elements_cuda(const Tensor& dst, const Scalar& value) {
+  if (dst.numel() == 0) return;
+  bool floating = is_floating(dst.dtype());
+  bool zero = floating               ? value.to_double() == 0 && !std::signbit(value.to_double())
+              : dst.dtype() == kBool ? !value.to<bool>()
+                                     : value.to_int64() == 0;
+  if (zero && dst.is_contiguous()) {
+    count_cuda_launch("fill");
+    return check_cuda("fill", cuda_table().clear(dst.data_ptr(), dst.nbytes(), current_cuda_stream()));
+  }
+  launch_cuda("fill", &CudaTable::fill,
+              FillCall{.to = dst.data_ptr(),
+                       .type = Elem(dst.dtype()),
+                       .real = floating ? value.to_double() : 0,
+                       .integer = dst.dtype() == kBool ? value.to<bool>()
+                                  : floating           ? 0
+                                                       : value.to_int64(),
+                       .walk = walk_of<1>(dst.sizes(), {dst.strides()})});
+}
+
+void transfer(const Tensor& dst, const Tensor& src, bool non_blocking) {
+  if (dst.numel() == 0) return;
+  bool to_device = !dst.is_cpu();
+  Tensor from = in_one_piece(dst, src);
+  if (to_device && !src.is_cpu()) return copy_between_devices(dst, from);
+  const Tensor& host = to_device ? from : dst;
+  Device device = to_device ? dst.device() : src.device();
+  cuda::DeviceGuard guard(device);
+  void* stream = current_cuda_stream();
+  count_cuda_launch("to");
+  check_cuda("to", cuda_table().copy(dst.data_ptr(), from.data_ptr(), dst.nbytes(),
+                                     to_device ? CopyKind::HostToDevice : CopyKind::DeviceToHost, stream));
+  bool pinned = host.is_pinned();
+  if (pinned && non_blocking) return note_pinned_use(host.get().storage->data, stream);
+  // From pageable memory the runtime has taken a copy of its own by now.
+  if (!to_device || pinned) check_cuda("to", cuda_table().synchronize_stream(stream));
+}
+
+Tensor make_pinned(IntArrayRef sizes, ScalarType dtype) {
+  size_t bytes = size_t(numel_of(sizes, "pin_memory")) * element_size(dtype);
+  void* data = bytes ? allocate_pinned(bytes) : nullptr;
+  return make_foreign(data, sizes, {}, dtype, Device(), free_pinned, nullptr);
+}
+
+}  // namespace detail
+
+bool Tensor::is_pinned() const {
+  const detail::StorageImpl& storage = *get().storage;
+  return storage.deleter == detail::free_pinned && storage.data;
+}
+
+}  // namespace tarn::inline v1
