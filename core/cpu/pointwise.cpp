@@ -55,25 +55,6 @@ bool has_bounds(const PointwiseForm& form) {
          row == generic::kRow_hardtanh;
 }
 
-// A number as the kernels take it. Integers are first brought to the common dtype, where they may wrap; a
-// bound is cut to the dtype's range instead.
-void put_number(void* to, Compute compute, ScalarType common, const Scalar& value, bool is_bound) {
-  if (compute == Compute::F32) {
-    *static_cast<float*>(to) = value.to<float>();
-  } else if (compute == Compute::F64) {
-    *static_cast<double*>(to) = value.to<double>();
-  } else {
-    visit(common, "pointwise", [&]<class T>(Type<T>) {
-      int64_t& number = *static_cast<int64_t*>(to);
-      number = int64_t(value.to<T>());
-      if constexpr (std::is_integral_v<T>)
-        if (is_bound)
-          number = std::clamp<int64_t>(value.to_int64(), std::numeric_limits<T>::min(),
-                                       std::numeric_limits<T>::max());
-    });
-  }
-}
-
 struct Run {
   const PointwiseForm& form;
   const PointwiseTable& table;
@@ -100,10 +81,10 @@ Run make_run(const Args& a) {
   if (form.row->kind == RowKind::COMPARE) run.native_out = kBool;
   ensure(run.kernel, a.op.name, ": no kernel for ", common);
   for (int i = 0; i < form.numbers; ++i)
-    put_number(&run.numbers[i], compute, common, a.scalar(i), has_bounds(form));
+    put_pointwise_number(&run.numbers[i], form, kComputeDtype[int(compute)], common, a.scalar(i));
   for (int i = 0; i < form.row->param_count; ++i)
-    put_number(reinterpret_cast<char*>(run.params) + i * kComputeSize[int(compute)], compute, common,
-               a.scalar(form.numbers + i), has_bounds(form));
+    put_pointwise_number(reinterpret_cast<char*>(run.params) + i * kComputeSize[int(compute)], form,
+                         kComputeDtype[int(compute)], common, a.scalar(form.numbers + i));
   return run;
 }
 
@@ -318,6 +299,24 @@ class Tiles {
 };
 
 }  // namespace
+
+void put_pointwise_number(void* to, const PointwiseForm& form, ScalarType compute, ScalarType common,
+                          const Scalar& value) {
+  if (compute == kFloat) {
+    *static_cast<float*>(to) = value.to<float>();
+  } else if (compute == kDouble) {
+    *static_cast<double*>(to) = value.to<double>();
+  } else {
+    visit(common, "pointwise", [&]<class T>(Type<T>) {
+      int64_t& number = *static_cast<int64_t*>(to);
+      number = int64_t(value.to<T>());
+      if constexpr (std::is_integral_v<T>)
+        if (has_bounds(form))
+          number = std::clamp<int64_t>(value.to_int64(), std::numeric_limits<T>::min(),
+                                       std::numeric_limits<T>::max());
+    });
+  }
+}
 
 void pointwise_cpu(const Args& a, Tensor* out) {
   if (out->numel() == 0) return;

@@ -85,8 +85,7 @@ const Op linear_op = {.name = "linear",
                       .infer = infer,
                       .cpu = cpu,
                       .grad = grad,
-                      .saves_for = saves_for,
-                      .autocast = Autocast::Lower};
+                      .saves_for = saves_for};
 
 }  // namespace
 

@@ -130,29 +130,25 @@ const Op mm_op = {.name = "mm",
                   .infer = mm_infer,
                   .cpu = mm_cpu,
                   .grad = product_grad,
-                  .saves_for = factors_saved,
-                  .autocast = Autocast::Lower};
+                  .saves_for = factors_saved};
 const Op addmm_op = {.name = "addmm",
                      .kind = Kind::Contraction,
                      .infer = mm_infer,
                      .cpu = mm_cpu,
                      .grad = product_grad,
-                     .saves_for = factors_saved,
-                     .autocast = Autocast::Lower};
+                     .saves_for = factors_saved};
 const Op bmm_op = {.name = "bmm",
                    .kind = Kind::Contraction,
                    .infer = bmm_infer,
                    .cpu = bmm_cpu,
                    .grad = product_grad,
-                   .saves_for = factors_saved,
-                   .autocast = Autocast::Lower};
+                   .saves_for = factors_saved};
 const Op baddbmm_op = {.name = "baddbmm",
                        .kind = Kind::Contraction,
                        .infer = bmm_infer,
                        .cpu = bmm_cpu,
                        .grad = product_grad,
-                       .saves_for = factors_saved,
-                       .autocast = Autocast::Lower};
+                       .saves_for = factors_saved};
 
 Tensor multiply(const Tensor& x, const Tensor& y, const Scalar& alpha) {
   bool matrices = x.dim() == 2;
@@ -195,8 +191,7 @@ const Op mv_op = {.name = "mv",
                   .infer = mv_infer,
                   .cpu = mv_cpu,
                   .grad = mv_grad,
-                  .saves_for = factors_saved,
-                  .autocast = Autocast::Lower};
+                  .saves_for = factors_saved};
 
 // --- dot ---
 
@@ -232,8 +227,7 @@ const Op dot_op = {.name = "dot",
                    .infer = dot_infer,
                    .cpu = dot_cpu,
                    .grad = dot_grad,
-                   .saves_for = factors_saved,
-                   .autocast = Autocast::Widest};
+                   .saves_for = factors_saved};
 
 // --- matmul over batches ---
 

@@ -71,6 +71,12 @@ ScalarType pointwise_dtype(const PointwiseForm& form, const Args& a);
 
 void pointwise_infer(const Args& a, Spec* out);
 void pointwise_cpu(const Args& a, Tensor* out);
+void pointwise_cuda(const Args& a, Tensor* out);
+
+// A number as the kernels that compute in `compute` take it. Integers are first brought to the common dtype,
+// where they may wrap; where the row's numbers are bounds they are cut to the dtype's range instead.
+void put_pointwise_number(void* to, const PointwiseForm& form, ScalarType compute, ScalarType common,
+                          const Scalar& value);
 // `gradients`: the ops of the row's gradients.
 void pointwise_gradient(const PointwiseForm& form, const Op* const gradients[3], GradArgs& g);
 
@@ -88,6 +94,7 @@ struct PointwiseOp {
     Op op{.name = Text == 0 ? form.row->name : form.row->backward_name, .infer = pointwise_infer};
     op.kind = Kind::Pointwise;
     op.cpu = pointwise_cpu;
+    op.cuda = pointwise_cuda;
     if constexpr (differentiable) {
       op.grad = grad;
       op.saves = form_saves(form, 7);

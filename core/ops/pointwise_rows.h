@@ -6,6 +6,9 @@
 #ifndef TARN_ISA
 #define TARN_ISA generic
 #endif
+#ifndef TARN_ROW_TEXT  // what functions of kernels are marked with
+#define TARN_ROW_TEXT [[gnu::always_inline]]
+#endif
 
 namespace tarn::inline v1::TARN_ISA {
 
@@ -101,10 +104,10 @@ struct RowText;
     B b;                                                              \
     X c, y;                                                           \
     P p, q, r;                                                        \
-    [[gnu::always_inline]] auto value_text() const { return value; }  \
-    [[gnu::always_inline]] X gradient_text0() const { return X(d0); } \
-    [[gnu::always_inline]] X gradient_text1() const { return X(d1); } \
-    [[gnu::always_inline]] X gradient_text2() const { return X(d2); } \
+    TARN_ROW_TEXT auto value_text() const { return value; }  \
+    TARN_ROW_TEXT X gradient_text0() const { return X(d0); } \
+    TARN_ROW_TEXT X gradient_text1() const { return X(d1); } \
+    TARN_ROW_TEXT X gradient_text2() const { return X(d2); } \
   };
 #include <tarn/core/ops/pointwise.def>
 
