@@ -4,7 +4,6 @@
 #include <tarn/autograd/autograd.h>
 #include <tarn/autograd/gradcheck.h>
 #include <tarn/core/accessor.h>
-#include <tarn/core/autocast.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/ops/compare.h>
 #include <tarn/core/ops/contractions.h>

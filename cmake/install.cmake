@@ -18,7 +18,7 @@ file(GLOB_RECURSE tarn_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
 file(GLOB tarn_root_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} *.h)
 list(FILTER tarn_headers EXCLUDE REGEX "^core/(cpu|cuda|emu)/")
 foreach(header ${tarn_headers} ${tarn_root_headers})
-  file(STRINGS ${header} private REGEX "^#include (<tarn/core/cpu/|\"tarn_config.h\")")
+  file(STRINGS ${header} private REGEX "^#include (<tarn/core/(cpu|cuda|emu)/|\"tarn_config.h\")")
   if(NOT private)
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn/${folder})

@@ -7,6 +7,7 @@ option(TARN_FAULTS "Compile in the planted faults of core/fault.h; for tests/fau
 set(TARN_WITH_ONEDNN AUTO CACHE STRING "Use oneDNN for contractions: AUTO, ON or OFF")
 set(TARN_THREADS openmp CACHE STRING "Back end of parallel_for: openmp or std")
 set(TARN_ISA_LEVELS AUTO CACHE STRING "Instruction sets of the kernels: AUTO, or a list such as 'generic;v3'")
+set(TARN_CUDA_BUILD AUTO CACHE STRING "Device libraries: nvcc, emu, 'nvcc;emu', OFF or AUTO (emu, if there is a toolkit)")
 set(TARN_SANITIZE "" CACHE STRING "Sanitizers, for example 'address,undefined'")
 set_property(CACHE TARN_WITH_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 set_property(CACHE TARN_THREADS PROPERTY STRINGS openmp std)

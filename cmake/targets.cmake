@@ -34,7 +34,7 @@ set(tarn_private_include ${PROJECT_BINARY_DIR}/generated)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tarn_config.h.in ${tarn_private_include}/tarn_config.h)
 
 file(GLOB tarn_sources CONFIGURE_DEPENDS
-  core/*.cpp core/ops/*.cpp core/cpu/*.cpp autograd/*.cpp nn/*.cpp nn/*/*.cpp optim/*.cpp
+  core/*.cpp core/ops/*.cpp core/cpu/*.cpp core/cuda/*.cpp autograd/*.cpp nn/*.cpp nn/*/*.cpp optim/*.cpp
   data/*.cpp serialize/*.cpp compile/*.cpp distributed/*.cpp)
 set(tarn_isa_sources ${tarn_sources})
 list(FILTER tarn_isa_sources INCLUDE REGEX "_isa\\.cpp$")

@@ -1,0 +1,56 @@
+# The device libraries beside libtarn, which loads one of them at first use: libtarn_cuda for GPUs (nvcc), libtarn_emu for
+# the emulated device (g++). Both have the same kernels (core/ops/*.cu) and the same covers over the toolkit's libraries
+# (core/cuda/device/*.cpp).
+file(GLOB tarn_kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/ops/*.cu)
+file(GLOB tarn_device_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/cuda/device/*.cpp)
+
+set(tarn_cuda_build ${TARN_CUDA_BUILD})
+if(tarn_cuda_build STREQUAL AUTO)
+  set(tarn_cuda_build emu)
+endif()
+
+function(tarn_device_library target emulated)
+  target_sources(${target} PRIVATE ${tarn_device_sources})
+  tarn_compile_options(${target})
+  target_compile_definitions(${target} PRIVATE TARN_CUDA_EMULATED=${emulated})
+  target_include_directories(${target} PRIVATE ${tarn_include})
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} LINKER_LANGUAGE CXX)
+endfunction()
+
+# --- the emulated device: nothing of it is installed ---
+
+set(TARN_BUILDS_EMU OFF)
+if("emu" IN_LIST tarn_cuda_build AND TARN_HAS_EMULATION)
+  set(TARN_BUILDS_EMU ON)
+  # A file that includes the kernel file: a .cu file of one folder cannot be C++ in one target and CUDA in another.
+  set(emulated_kernels)
+  foreach(kernel ${tarn_kernels})
+    cmake_path(GET kernel STEM name)
+    set(wrapper ${PROJECT_BINARY_DIR}/generated/emulated/${name}.cpp)
+    file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include <tarn/core/ops/${name}.cu>\n")
+    list(APPEND emulated_kernels ${wrapper})
+  endforeach()
+  add_library(tarn_emu SHARED ${emulated_kernels} $<TARGET_OBJECTS:tarn_emulation>)
+  tarn_device_library(tarn_emu true)
+  target_compile_options(tarn_emu PRIVATE -fno-strict-aliasing -O1)
+  target_link_libraries(tarn_emu PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+endif()
+
+# --- GPUs ---
+
+set(TARN_BUILDS_CUDA OFF)
+if("nvcc" IN_LIST tarn_cuda_build)
+  if(NOT CUDAToolkit_FOUND)
+    message(FATAL_ERROR "tarn: TARN_CUDA_BUILD has nvcc, but no CUDA toolkit was found")
+  endif()
+  set(TARN_BUILDS_CUDA ON)
+  set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "nvcc")
+  set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "GPU architectures")
+  enable_language(CUDA)
+  add_library(tarn_cuda SHARED ${tarn_kernels})
+  tarn_device_library(tarn_cuda false)
+endif()
+
+message(STATUS "tarn: device libraries: GPU ${TARN_BUILDS_CUDA}, emulated ${TARN_BUILDS_EMU}")
