@@ -50,9 +50,9 @@ void CopySlices::apply(autograd::NodeCall& call) {
   fn_->apply(inner);
   if (!call.need[0]) return;
   Tensor& result = call.results[0];
-  if (result.defined())
+  if (result.defined() && !fault(10))
     slice.copy_(fit_gradient(std::move(result), fn_->outputs[0], *fn_, 0));
-  else if (!fault(10))
+  else if (!result.defined())
     slice.zero_();
   result = std::move(whole);
 }
