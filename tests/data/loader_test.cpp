@@ -151,8 +151,12 @@ TEST_CASE("another seed gives another order and other augmentations") {
   auto augmented = [](uint64_t seed) {
     return epoch_of(*make_data_loader<SequentialSampler>(jittered(20), DataLoaderOptions(4).seed(seed)));
   };
-  CHECK(batches(1) != batches(2));
+  auto order = [](uint64_t seed) {
+    auto numbers = Numbers(20).map(data::transforms::Stack<>());
+    return epoch_of(*make_data_loader<RandomSampler>(numbers, DataLoaderOptions(4).seed(seed)));
+  };
   CHECK(batches(1) == batches(1));
+  CHECK(order(1) != order(2));
   CHECK(augmented(1) != augmented(2));
 }
 
