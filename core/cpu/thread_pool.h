@@ -1,5 +1,5 @@
-// The back end of parallel_for without OpenMP (TARN_THREADS=std): a pool of std::thread, for ThreadSanitizer,
-// which takes libgomp's barriers for races, and for hosts that must not load libgomp.
+// The back end of parallel_for (TARN_THREADS=std): a pool of std::thread. Whoever is running takes the next
+// piece, so a thread that the system has put aside holds up nothing that it has not begun.
 #pragma once
 
 #include <cstdint>
