@@ -4,6 +4,7 @@
 #include <tarn/autograd/autograd.h>
 #include <tarn/autograd/gradcheck.h>
 #include <tarn/core/accessor.h>
+#include <tarn/core/autocast.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/ops/compare.h>
 #include <tarn/core/ops/contractions.h>

@@ -5,6 +5,7 @@
 #include <tarn/autograd/accumulate.h>
 #include <tarn/autograd/node_table.h>
 #include <tarn/autograd/small_array.h>
+#include <tarn/core/autocast.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/op.h>
 #include <tarn/core/ops/copy.h>
@@ -265,6 +266,7 @@ Tensor fit_gradient(Tensor grad, const GradMeta& meta, const Node& from, int ind
 std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads,
                                  const BackwardOptions& options) {
   AutoGradMode recording(options.create_graph);
+  AutocastOff autocast_off;
   Backward backward(roots, options);
   for (size_t i = 0; i < roots.size(); ++i) backward.seed(roots[i], std::move(grads[i]));
   return backward.run();

@@ -1,23 +1,43 @@
-# The emulated CUDA device: core/emu answers the runtime's calls, and g++ compiles the kernels. It needs the CUDA toolkit's
-# headers, no GPU, and an x86-64 CPU (it switches stacks itself).
+# The emulated CUDA device: core/emu answers the runtime's calls, and g++ compiles the kernels. It needs the CUDA toolkit and
+# cuDNN, no GPU, and an x86-64 CPU (it switches stacks itself).
 if(NOT DEFINED CUDAToolkit_FOUND)
   find_package(CUDAToolkit QUIET)
 endif()
+find_path(TARN_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(TARN_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+mark_as_advanced(TARN_CUDNN_INCLUDE_DIR TARN_CUDNN_LIBRARY)
+
+# Sets `reason` to why the emulated device cannot be built, or to "".
+function(tarn_emulation_obstacle reason)
+  set(text "")
+  if(NOT CUDAToolkit_FOUND)
+    set(text "no CUDA toolkit was found")
+  elseif(NOT TARGET CUDA::cublasLt)
+    set(text "cuBLASLt was not found")
+  elseif(NOT TARN_CUDNN_INCLUDE_DIR OR NOT TARN_CUDNN_LIBRARY)
+    set(text "cuDNN was not found")
+  elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(text "it needs an x86-64 CPU, this is ${CMAKE_SYSTEM_PROCESSOR}")
+  elseif(TARN_SANITIZE MATCHES "thread")
+    set(text "its stacks are unknown to ThreadSanitizer")
+  endif()
+  set(${reason} "${text}" PARENT_SCOPE)
+endfunction()
+
 set(TARN_HAS_EMULATION OFF)
-if(NOT CUDAToolkit_FOUND)
-  message(STATUS "tarn: the emulated CUDA device is not built: no CUDA toolkit was found")
-elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  message(STATUS "tarn: the emulated CUDA device is not built: it needs an x86-64 CPU, this is ${CMAKE_SYSTEM_PROCESSOR}")
-elseif(TARN_SANITIZE MATCHES "thread")
-  message(STATUS "tarn: the emulated CUDA device is not built: its stacks are unknown to ThreadSanitizer")
+tarn_emulation_obstacle(obstacle)
+if(obstacle)
+  message(STATUS "tarn: the emulated CUDA device is not built: ${obstacle}")
 else()
   set(TARN_HAS_EMULATION ON)
+  # NVIDIA's own descriptors; the calls that need a device are in core/emu and come first.
+  set(TARN_EMULATION_LIBRARIES CUDA::cublasLt ${TARN_CUDNN_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
 endif()
 
 function(tarn_emulation_options target)
   tarn_compile_options(${target})
   target_include_directories(${target} PRIVATE ${tarn_include})
-  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${TARN_CUDNN_INCLUDE_DIR})
   # Kernels read and write vectors through casts, as CUDA allows.
   target_compile_options(${target} PRIVATE -fno-strict-aliasing)
 endfunction()

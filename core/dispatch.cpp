@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <tarn/core/autocast.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/hooks.h>
@@ -107,11 +108,13 @@ void check_no_partial_overlap(const Args& a) {
 
 Tensor dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars) {
   Tensor out;
-  run({op, inputs, attrs, scalars}, &out);
+  dispatch(op, inputs, attrs, scalars, &out);
   return out;
 }
 
 void dispatch(const Op& op, Inputs inputs, Attrs attrs, Scalars scalars, Tensor* out) {
+  if (mode.autocast && op.autocast != Autocast::None) [[unlikely]]
+    return dispatch_autocast(op, inputs, attrs, scalars, out);
   run({op, inputs, attrs, scalars}, out);
 }
 

@@ -10,6 +10,7 @@ namespace detail {
 struct Mode {
   bool grad = true;        // record operations for backward
   bool inference = false;  // InferenceMode: no version counting, no view tracking either
+  uint16_t autocast = 0;   // bit i: autocast is on for device type i
 };
 
 extern TARN_API thread_local constinit Mode mode __attribute__((tls_model("initial-exec")));

@@ -24,6 +24,14 @@ enum class Kind : uint8_t {
   Contraction,  // matmul, conv
 };
 
+// What autocast does with an op's floating inputs, doubles aside; see core/autocast.h.
+enum class Autocast : uint8_t {
+  None,     // runs in whatever dtype comes
+  Lower,    // casts to the scope's dtype: contractions, where it pays
+  Float32,  // casts to float: losses and the like, where bfloat16 is too coarse
+  Widest,   // casts to the widest dtype among them: for an op that wants one dtype
+};
+
 // One input. An undefined tensor stands for an optional input that was not given.
 struct In {
   const Tensor* tensor;
@@ -137,6 +145,7 @@ struct Op {
   uint8_t differentiable = 0xff;  // bit i: output i takes part in autograd
   bool inplace = false;           // the kernel can write over inputs[0] (pointwise, copy, index_put)
   const void* text = nullptr;     // pointwise: the row of pointwise.def, for compile
+  Autocast autocast = Autocast::None;
 };
 
 }  // namespace tarn::inline v1::detail

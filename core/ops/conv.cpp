@@ -247,7 +247,8 @@ constexpr Op conv_op(const char* name) {
           .infer = infer,
           .cpu = cpu,
           .grad = grad,
-          .saves_for = saves_for};
+          .saves_for = saves_for,
+          .autocast = Autocast::Lower};
 }
 const Op conv1d_op = conv_op("conv1d");
 const Op conv2d_op = conv_op("conv2d");

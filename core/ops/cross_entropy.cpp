@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <tarn/core/autocast.h>
 #include <tarn/core/cpu/convert.h>
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/reduce.h>
@@ -234,7 +235,8 @@ const Op nll_op = {.name = "nll_loss",
                    .grad = nll_grad,
                    .saves = save_input(1) | save_input(2) | save_output(1),
                    .outputs = 2,
-                   .differentiable = 1};
+                   .differentiable = 1,
+                   .autocast = Autocast::Float32};
 
 // --- cross_entropy: outputs loss, log_sum_exp of each position's row, total weight; scalar label_smoothing
 // ---
@@ -353,11 +355,13 @@ const Op cross_entropy_op = {
     .grad = cross_entropy_grad,
     .saves = save_input(0) | save_input(1) | save_input(2) | save_output(1) | save_output(2),
     .outputs = 3,
-    .differentiable = 1};
+    .differentiable = 1,
+    .autocast = Autocast::Float32};
 
 // Targets that are probabilities: -sum over classes of weight * target * log_softmax(x).
-Tensor cross_entropy_of_probabilities(const Tensor& x, Tensor target, const Tensor& weight, int64_t reduction,
-                                      double label_smoothing) {
+Tensor cross_entropy_of_probabilities(const Tensor& logits, Tensor target, const Tensor& weight,
+                                      int64_t reduction, double label_smoothing) {
+  Tensor x = autocast_to_float(logits);
   int dim = class_dim(x);
   int64_t classes = x.sizes()[dim];
   if (label_smoothing > 0) target = add(mul(target, 1 - label_smoothing), label_smoothing / double(classes));

@@ -85,7 +85,8 @@ const Op linear_op = {.name = "linear",
                       .infer = infer,
                       .cpu = cpu,
                       .grad = grad,
-                      .saves_for = saves_for};
+                      .saves_for = saves_for,
+                      .autocast = Autocast::Lower};
 
 }  // namespace
 

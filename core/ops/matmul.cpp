@@ -130,25 +130,29 @@ const Op mm_op = {.name = "mm",
                   .infer = mm_infer,
                   .cpu = mm_cpu,
                   .grad = product_grad,
-                  .saves_for = factors_saved};
+                  .saves_for = factors_saved,
+                  .autocast = Autocast::Lower};
 const Op addmm_op = {.name = "addmm",
                      .kind = Kind::Contraction,
                      .infer = mm_infer,
                      .cpu = mm_cpu,
                      .grad = product_grad,
-                     .saves_for = factors_saved};
+                     .saves_for = factors_saved,
+                     .autocast = Autocast::Lower};
 const Op bmm_op = {.name = "bmm",
                    .kind = Kind::Contraction,
                    .infer = bmm_infer,
                    .cpu = bmm_cpu,
                    .grad = product_grad,
-                   .saves_for = factors_saved};
+                   .saves_for = factors_saved,
+                   .autocast = Autocast::Lower};
 const Op baddbmm_op = {.name = "baddbmm",
                        .kind = Kind::Contraction,
                        .infer = bmm_infer,
                        .cpu = bmm_cpu,
                        .grad = product_grad,
-                       .saves_for = factors_saved};
+                       .saves_for = factors_saved,
+                       .autocast = Autocast::Lower};
 
 Tensor multiply(const Tensor& x, const Tensor& y, const Scalar& alpha) {
   bool matrices = x.dim() == 2;
@@ -191,7 +195,8 @@ const Op mv_op = {.name = "mv",
                   .infer = mv_infer,
                   .cpu = mv_cpu,
                   .grad = mv_grad,
-                  .saves_for = factors_saved};
+                  .saves_for = factors_saved,
+                  .autocast = Autocast::Lower};
 
 // --- dot ---
 
@@ -227,7 +232,8 @@ const Op dot_op = {.name = "dot",
                    .infer = dot_infer,
                    .cpu = dot_cpu,
                    .grad = dot_grad,
-                   .saves_for = factors_saved};
+                   .saves_for = factors_saved,
+                   .autocast = Autocast::Widest};
 
 // --- matmul over batches ---
 

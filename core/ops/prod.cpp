@@ -1,4 +1,5 @@
 // prod.
+#include <tarn/core/autocast.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
@@ -59,7 +60,8 @@ const Op prod_op = {.name = "prod",
                     .grad = prod_grad,
                     .saves = save_input(0) | save_output()};
 
-Tensor prod_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor prod_over(const Tensor& given, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
+  Tensor x = autocast_to_float(given);
   ScalarType result = dtype.value_or(is_floating(x.dtype()) ? x.dtype() : kLong);
   bool convert = dtype && (is_floating(*dtype) != is_floating(x.dtype()) || *dtype == kBool);
   return dispatch(prod_op, {convert ? cast(x, result) : x}, ReduceAttrs{dims, keepdim, int64_t(result)});
