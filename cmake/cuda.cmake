@@ -32,10 +32,24 @@ if("emu" IN_LIST tarn_cuda_build AND TARN_HAS_EMULATION)
     file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include <tarn/core/ops/${name}.cu>\n")
     list(APPEND emulated_kernels ${wrapper})
   endforeach()
-  add_library(tarn_emu SHARED ${emulated_kernels} $<TARGET_OBJECTS:tarn_emulation>)
-  tarn_device_library(tarn_emu true)
-  target_compile_options(tarn_emu PRIVATE -fno-strict-aliasing -O1)
-  target_link_libraries(tarn_emu PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+
+  # tarn_emu, and with `checked` tarn_emu_check, whose kernels call core/emu/check.cpp on every access.
+  function(tarn_emulated_library target checked)
+    add_library(${target}_kernels OBJECT ${emulated_kernels})
+    tarn_emulation_options(${target}_kernels)
+    target_compile_options(${target}_kernels PRIVATE -O1)
+    if(checked)
+      target_compile_options(${target}_kernels PRIVATE -g1 -fsanitize=thread --param tsan-instrument-func-entry-exit=0)
+    endif()
+    add_library(${target} SHARED $<TARGET_OBJECTS:${target}_kernels> $<TARGET_OBJECTS:tarn_emulation>)
+    tarn_device_library(${target} true)
+    target_link_libraries(${target} PRIVATE ${TARN_EMULATION_LIBRARIES})
+  endfunction()
+
+  tarn_emulated_library(tarn_emu OFF)
+  if(NOT TARN_SANITIZE)
+    tarn_emulated_library(tarn_emu_check ON)
+  endif()
 endif()
 
 # --- GPUs ---

@@ -68,8 +68,9 @@ Library choose() {
   Library none;
   if (mode == "real") return load("libtarn_cuda.so");
   if (mode == "emulated") return load("libtarn_emu.so");
+  if (mode == "checked") return load("libtarn_emu_check.so");
   none.reason = mode == "off" ? "switched off by TARN_CUDA=off"
-                              : "TARN_CUDA must be real, emulated or off, got " + mode;
+                              : "TARN_CUDA must be real, emulated, checked or off, got " + mode;
   return none;
 }
 
