@@ -29,6 +29,23 @@ struct AutogradHooks {
 };
 extern const AutogradHooks autograd_hooks;
 
+// What core asks of the compile room while mode.capture is set. compile/hooks.cpp defines the table.
+struct CaptureHooks {
+  // Takes the call if it is the next one of a known trace: `out` gets tensors whose values come later.
+  // Otherwise the caller checks the call and passes it to record().
+  bool (*follow)(Capture& capture, const Args& a, Tensor* out);
+  // `specs`: of the outputs.
+  void (*record)(Capture& capture, const Args& a, const Spec* specs, Tensor* out);
+  // Whether follow() would take the call.
+  bool (*knows)(Capture& capture, const Args& a);
+  // The host wants to read or write this memory: runs what has been captured if that concerns it.
+  // A graph break; `why` is told to the user.
+  void (*need)(Capture& capture, const StorageImpl& storage, const char* why);
+  // Runs what has been captured: a graph break, too.
+  void (*barrier)(Capture& capture, const char* why);
+};
+extern const CaptureHooks capture_hooks;
+
 // Whether an op on this tensor has to be recorded when grad mode is on.
 inline bool needs_history(const Tensor& t) {
   const TensorImpl* p = t.impl().get();

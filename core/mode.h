@@ -7,10 +7,13 @@ namespace tarn::inline v1 {
 
 namespace detail {
 
+struct Capture;  // compile/capture.h
+
 struct Mode {
-  bool grad = true;        // record operations for backward
-  bool inference = false;  // InferenceMode: no version counting, no view tracking either
-  uint16_t autocast = 0;   // bit i: autocast is on for device type i
+  bool grad = true;            // record operations for backward
+  bool inference = false;      // InferenceMode: no version counting, no view tracking either
+  uint16_t autocast = 0;       // bit i: autocast is on for device type i
+  Capture* capture = nullptr;  // a compiled function is running: ops go there instead of to their kernels
 };
 
 extern TARN_API thread_local constinit Mode mode __attribute__((tls_model("initial-exec")));
@@ -42,17 +45,21 @@ struct NoGradGuard : AutoGradMode {
 // bookkeeping.
 class InferenceMode {
  public:
-  explicit InferenceMode(bool on = true) : before_(detail::mode) {
+  explicit InferenceMode(bool on = true)
+      : grad_before_(detail::mode.grad), inference_before_(detail::mode.inference) {
     detail::mode.inference = on;
     detail::mode.grad = !on;
   }
-  ~InferenceMode() { detail::mode = before_; }
+  ~InferenceMode() {
+    detail::mode.grad = grad_before_;
+    detail::mode.inference = inference_before_;
+  }
   InferenceMode(const InferenceMode&) = delete;
   InferenceMode& operator=(const InferenceMode&) = delete;
   static bool is_enabled() { return detail::mode.inference; }
 
  private:
-  detail::Mode before_;
+  bool grad_before_, inference_before_;
 };
 
 }  // namespace tarn::inline v1

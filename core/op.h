@@ -130,6 +130,11 @@ class TARN_API GradArgs {
   Scalars scalars;
 };
 
+// Inputs [begin, end) of a call.
+struct InputRange {
+  int begin, end;
+};
+
 struct Op {
   const char* name;
   Kind kind = Kind::Opaque;
@@ -141,10 +146,14 @@ struct Op {
   // If not null: what the gradients of just these inputs (bit i: input i needs one) read. Keeps x out of
   // memory when only the weight is trained.
   Saves (*saves_for)(uint32_t needs) = nullptr;
-  uint8_t outputs = 1;
+  uint8_t outputs = 1;            // 0 where `writes` is set
   uint8_t differentiable = 0xff;  // bit i: output i takes part in autograd
   bool inplace = false;           // the kernel can write over inputs[0] (pointwise, copy, index_put)
-  const void* text = nullptr;     // pointwise: the row of pointwise.def, for compile
+  // Not null: the op has no outputs and writes these of its inputs (an optimizer's step); see
+  // dispatch_mutate(). Its infer only checks.
+  InputRange (*writes)(const Args& a) = nullptr;
+  bool absolute = false;       // View: infer takes the offset from the attributes, not from the input
+  const void* text = nullptr;  // pointwise: the row of pointwise.def, for compile
   Autocast autocast = Autocast::None;
 };
 

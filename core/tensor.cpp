@@ -1,6 +1,7 @@
 // What a Tensor is, and the methods that are views. Other methods stand beside their op.
 #include <tarn/core/tensor.h>
 
+#include <tarn/core/hooks.h>
 #include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
@@ -23,12 +24,29 @@ std::string Tensor::toString() const {
 }
 
 void* Tensor::data_ptr() const {
-  char* start = static_cast<char*>(get().storage->data);
-  return start ? start + get().offset * int64_t(element_size()) : nullptr;
+  const detail::TensorImpl& impl = get();
+  if (detail::mode.capture) [[unlikely]]
+    detail::capture_hooks.need(*detail::mode.capture, *impl.storage, "data_ptr()");
+  char* start = static_cast<char*>(impl.storage->data);
+  if (!start) [[unlikely]] {
+    check_has_data();
+    return nullptr;
+  }
+  return start + impl.offset * int64_t(element_size());
+}
+
+void Tensor::check_has_data() const {
+  using detail::StorageState;
+  check(get().storage->state != StorageState::Pending, "tensor: this tensor of sizes ", sizes(),
+        " is made by a compiled function that runs on another thread; ",
+        "wait until the function has returned");
+  check(get().storage->state != StorageState::Lost, "tensor: this tensor of sizes ", sizes(),
+        " has no values, because an op of the compiled function that makes it failed");
 }
 
 Scalar Tensor::item() const {
   check(numel() == 1, "item: a tensor of one element is needed, got sizes ", sizes());
+  if (detail::mode.capture) detail::capture_hooks.need(*detail::mode.capture, *get().storage, "item()");
   if (!is_cpu()) return data().cpu().item();
   return detail::visit(dtype(), "item",
                        [&]<class T>(detail::Type<T>) { return Scalar(*static_cast<T*>(data_ptr())); });
@@ -43,6 +61,7 @@ Tensor Tensor::data() const {
 void Tensor::set_data(const Tensor& other) const {
   detail::TensorImpl &to = get(), &from = other.get();
   check(to.view == nullptr, "set_data: this tensor is a view of another; it cannot take other memory");
+  if (detail::mode.capture) detail::capture_hooks.barrier(*detail::mode.capture, "set_data()");
   detail::retain(from.storage);
   detail::StorageImpl* old = std::exchange(to.storage, from.storage);
   to.dtype = from.dtype;

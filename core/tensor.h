@@ -268,6 +268,7 @@ class TARN_API Tensor {
 
  private:
   [[noreturn]] static void undefined();
+  void check_has_data() const;
   detail::Ref<detail::TensorImpl> impl_;
 };
 

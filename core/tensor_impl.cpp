@@ -73,25 +73,42 @@ bool is_row_major(IntArrayRef sizes, IntArrayRef strides) {
   return true;
 }
 
+void free_impl(TensorImpl* impl) noexcept {
+  if (!impl->has(kEmbeddedStorage)) {
+    impl->~TensorImpl();
+    pool_deallocate(impl, sizeof(TensorImpl));
+    return;
+  }
+  Block* block = static_cast<Block*>(impl);
+  block->sizes = Dims();
+  block->strides = Dims();
+  leave(block);
+}
+
+constexpr uint16_t kGeometryFlags = kContiguousFlag | kChannelsLastFlag;
+
+void copy_geometry(TensorImpl& to, const TensorImpl& from) {
+  to.numel = from.numel;
+  to.sizes = from.sizes;
+  to.strides = from.strides;
+  to.flags = uint16_t(to.flags | (from.flags & kGeometryFlags) | kTraced);
+}
+
 }  // namespace
 
 void destroy(TensorImpl* impl) noexcept {
   if (impl->autograd) autograd_hooks.free_meta(std::exchange(impl->autograd, nullptr));
   if (impl->view) autograd_hooks.release_view(std::exchange(impl->view, nullptr));
   StorageImpl* storage = std::exchange(impl->storage, nullptr);
-  if (!impl->has(kEmbeddedStorage)) {
-    impl->~TensorImpl();
-    pool_deallocate(impl, sizeof(TensorImpl));
-  } else {
-    Block* block = static_cast<Block*>(impl);
-    block->sizes = Dims();
-    block->strides = Dims();
-    leave(block);
-  }
+  if (impl->has(kTraced))
+    impl->refs.store(0, std::memory_order_relaxed);
+  else
+    free_impl(impl);
   if (storage) release(storage);
 }
 
 void destroy(StorageImpl* storage) noexcept {
+  if (storage->state == StorageState::Pending) return storage->refs.store(0, std::memory_order_relaxed);
   if (storage->deleter) storage->deleter(storage->data, storage->bytes, storage->context);
   if (storage->block)
     leave(static_cast<Block*>(storage->block));
@@ -115,6 +132,47 @@ void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {
   bool empty = impl.numel == 0;
   impl.set(kContiguousFlag, empty || is_row_major(sizes, strides));
   impl.set(kChannelsLastFlag, sizes.size() == 4 && !empty && is_dense(sizes, strides, {1, 3, 2, 0}));
+}
+
+void allocate_memory(StorageImpl& storage, size_t bytes) {
+  storage.data = allocate(bytes);
+  storage.bytes = bytes;
+  storage.deleter = free_cpu_memory;
+}
+
+TensorImpl* new_pending(const TensorImpl& like, size_t bytes, Device device, int32_t trace_class) {
+  TensorImpl* impl = new_block(like.dtype, device);
+  copy_geometry(*impl, like);
+  StorageImpl& storage = *impl->storage;
+  storage.bytes = bytes;
+  storage.state = StorageState::Pending;
+  storage.trace_class = trace_class;
+  return impl;
+}
+
+TensorImpl* new_traced_alias(const TensorImpl& like, StorageImpl* storage, int64_t offset) {
+  TensorImpl* impl = new_impl(storage, like.dtype);
+  copy_geometry(*impl, like);
+  impl->offset = offset;
+  return impl;
+}
+
+void settle(TensorImpl* impl) noexcept {
+  if (impl->refs.load(std::memory_order_acquire) == 0)
+    free_impl(impl);
+  else
+    impl->set(kTraced, false);
+}
+
+void settle(StorageImpl* storage, StorageState state) noexcept {
+  if (state == StorageState::Lost && storage->deleter) {
+    storage->deleter(storage->data, storage->bytes, storage->context);
+    storage->data = nullptr;
+    storage->deleter = nullptr;
+  }
+  storage->trace_class = -1;
+  storage->state = state;
+  if (storage->refs.load(std::memory_order_acquire) == 0) destroy(storage);
 }
 
 Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device) {

@@ -18,14 +18,22 @@ struct ViewLink;      // autograd/view.h
 
 using StorageDeleter = void (*)(void* data, size_t bytes, void* context);
 
+enum class StorageState : uint8_t {
+  Ready,
+  Pending,  // made in a compiled function and not computed yet: no data, owned by its Capture
+  Lost,     // was pending when the op that computes it failed
+};
+
 struct StorageImpl {
-  std::atomic<int32_t> refs{1};
+  std::atomic<int32_t> refs{1};  // of a pending storage: without its Capture's
   // Counts writes to this memory; all views share it. Saved tensors compare it.
   std::atomic<uint32_t> version{0};
   void* data = nullptr;
   size_t bytes = 0;
   Device device;
-  void* block = nullptr;  // the block of a TensorImpl that this lives in, if it does
+  StorageState state = StorageState::Ready;
+  int32_t trace_class = -1;  // of a pending storage: its number in the Capture
+  void* block = nullptr;     // the block of a TensorImpl that this lives in, if it does
   StorageDeleter deleter = nullptr;
   void* context = nullptr;
 };
@@ -41,6 +49,7 @@ enum TensorFlag : uint16_t {
   kMultiOutputView = 128,  // a view made by split, chunk, unbind: in-place writes under grad are refused
   kNoGradView = 256,       // a view made under NoGradGuard: in-place writes under grad are refused
   kParameter = 512,
+  kTraced = 1024,  // made in a compiled function and owned by its Capture: `refs` counts handles only
 };
 
 struct TensorImpl {
@@ -73,8 +82,18 @@ inline void release(TensorImpl* p) noexcept { release_counted(p); }
 inline void retain(StorageImpl* p) noexcept { p->refs.fetch_add(1, std::memory_order_relaxed); }
 inline void release(StorageImpl* p) noexcept { release_counted(p); }
 
+// Gives a storage without memory `bytes` of it.
+TARN_API void allocate_memory(StorageImpl& storage, size_t bytes);
+
 // An impl that shares `storage` and has no geometry yet.
 TARN_API TensorImpl* new_impl(StorageImpl* storage, ScalarType dtype);
+
+// For a Capture: a traced impl with the geometry of `like`, on a pending storage of its own, or on `storage`.
+TARN_API TensorImpl* new_pending(const TensorImpl& like, size_t bytes, Device device, int32_t trace_class);
+TARN_API TensorImpl* new_traced_alias(const TensorImpl& like, StorageImpl* storage, int64_t offset);
+// The Capture lets go: what has no handles dies, the rest becomes ordinary.
+TARN_API void settle(TensorImpl* impl) noexcept;
+TARN_API void settle(StorageImpl* storage, StorageState state) noexcept;
 
 // Sets sizes and strides, and what follows from them: numel and the layout flags.
 TARN_API void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides);
