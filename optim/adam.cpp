@@ -4,7 +4,7 @@
 
 #include <tarn/core/fault.h>
 #include <tarn/optim/fields.h>
-#include <tarn/optim/sweep.h>
+#include <tarn/optim/update.h>
 
 namespace tarn::inline v1::optim {
 
@@ -33,18 +33,14 @@ void validate_options(const char* optimizer, const O& o) {
 std::vector<const char*> slot_names() { return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}; }
 
 template <class O>
-detail::AdamUpdate update_of(const O& o, int64_t step, bool decoupled) {
+Update::Options update_of(const O& o, int64_t step, bool decoupled) {
   const auto [beta1, beta2] = o.betas();
-  return {.lr = o.lr(),
-          .beta1 = beta1,
-          .beta2 = beta2,
-          .eps = o.eps(),
-          .weight_decay = o.weight_decay(),
-          .bias_correction1 = 1 - std::pow(beta1, double(step)),
-          .bias_correction2_sqrt = detail::fault(51) ? 1 : std::sqrt(1 - std::pow(beta2, double(step))),
-          .amsgrad = o.amsgrad(),
-          .maximize = o.maximize(),
-          .decoupled = decoupled};
+  const double correction1 = 1 - std::pow(beta1, double(step));
+  const double correction2 = detail::fault(51) ? 1 : std::sqrt(1 - std::pow(beta2, double(step)));
+  return {.slots = o.amsgrad() ? 3 : 2,
+          .flags = (o.amsgrad() ? detail::kAmsgrad : 0) | (o.maximize() ? detail::kMaximizeAdam : 0) |
+                   (decoupled ? detail::kDecoupled : 0),
+          .numbers = {o.lr(), beta1, beta2, o.eps(), o.weight_decay(), correction1, correction2}};
 }
 
 // `state_of` is the optimizer's own.
@@ -52,17 +48,17 @@ template <class O, class StateOf>
 void update_all(const char* name, const std::vector<OptimizerParamGroup>& groups, bool decoupled,
                 StateOf state_of) {
   NoGradGuard no_grad;
-  Sweep<detail::AdamUpdate> sweep(name, detail::optim_kernels().adam);
+  Update update(name, detail::adam_op, 7);
   for (const OptimizerParamGroup& group : groups) {
     const O& options = static_cast<const O&>(group.options());
     for (const Tensor& param : group.params()) {
       if (!param.grad().defined()) continue;
       ParamState& state = state_of(param);
       ++state.step;
-      sweep.add(param, state, options.amsgrad() ? 3 : 2, update_of(options, state.step, decoupled));
+      update.add(param, state, update_of(options, state.step, decoupled));
     }
   }
-  sweep.run();
+  update.run();
 }
 
 }  // namespace

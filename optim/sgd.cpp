@@ -2,7 +2,7 @@
 
 #include <tarn/core/fault.h>
 #include <tarn/optim/fields.h>
-#include <tarn/optim/sweep.h>
+#include <tarn/optim/update.h>
 
 namespace tarn::inline v1::optim {
 
@@ -37,24 +37,23 @@ SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
 Tensor SGD::step(LossClosure closure) {
   Tensor loss = evaluate(closure);
   NoGradGuard no_grad;
-  Sweep<detail::SgdUpdate> sweep("SGD", detail::optim_kernels().sgd);
+  Update update("SGD", detail::sgd_op, 4);
   for (const OptimizerParamGroup& group : param_groups()) {
     const auto& o = static_cast<const SGDOptions&>(group.options());
     for (const Tensor& param : group.params()) {
       if (!param.grad().defined()) continue;
       ParamState& state = state_of(param);
       const bool uses_momentum = o.momentum() != 0;
-      sweep.add(param, state, uses_momentum ? 1 : 0,
-                {.lr = o.lr(),
-                 .momentum = detail::fault(18) ? 0 : o.momentum(),
-                 .dampening = o.dampening(),
-                 .weight_decay = o.weight_decay(),
-                 .nesterov = o.nesterov(),
-                 .maximize = o.maximize(),
-                 .first = !state.slots[0].defined()});
+      const double momentum = detail::fault(18) ? 0 : o.momentum();
+      int64_t flags = (o.nesterov() ? detail::kNesterov : 0) | (o.maximize() ? detail::kMaximizeSgd : 0);
+      if (uses_momentum && !state.slots[0].defined()) flags |= detail::kFirstStep;
+      update.add(param, state,
+                 {.slots = uses_momentum ? 1 : 0,
+                  .flags = flags,
+                  .numbers = {o.lr(), momentum, o.dampening(), o.weight_decay()}});
     }
   }
-  sweep.run();
+  update.run();
   return loss;
 }
 
