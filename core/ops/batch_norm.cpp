@@ -487,9 +487,37 @@ void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias, 
         "batch_norm: running_mean and running_var are needed outside of training");
 }
 
-void update_running(const Tensor& running, const Tensor& batch, double momentum, double factor) {
-  running.mul_(1 - momentum).add_(batch, momentum * factor);
+// --- running statistics: inputs running_mean, running_var, mean, variance; scalars momentum, and what makes
+// the variance unbiased ---
+
+void running_infer(const Args&, Spec*) {}
+
+InputRange running_written(const Args&) { return {0, 2}; }
+
+// Rounds after each of the two steps running * (1 - momentum) + batch * weight, as the pointwise ops would.
+void update_running(const Tensor& running, const Tensor& batch, double keep, double weight) {
+  const double* from = static_cast<const double*>(batch.data_ptr());
+  visit(running.dtype(), "batch_norm", [&]<class T>(Type<T>) {
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    T* to = static_cast<T*>(running.data_ptr());
+    for (int64_t c = 0; c < running.numel(); ++c) {
+      T& r = to[c * running.strides()[0]];
+      r = T(double(T(Wide(r) * Wide(keep))) + from[c] * weight);
+    }
+  });
 }
+
+void running_cpu(const Args& a, Tensor*) {
+  double momentum = a.scalar(0).to_double();
+  update_running(a[0], a[2], 1 - momentum, momentum);
+  update_running(a[1], a[3], 1 - momentum, momentum * a.scalar(1).to_double());
+}
+
+const Op running_op = {.name = "batch_norm_running",
+                       .infer = running_infer,
+                       .cpu = running_cpu,
+                       .outputs = 0,
+                       .writes = running_written};
 
 }  // namespace
 
@@ -505,9 +533,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   int64_t count = Geometry(x).count();
   if (running_mean.defined() && count > 0) {
     NoGradGuard no_grad;
-    update_running(running_mean, out[1], momentum, 1);
     double unbiased = fault(24) ? 1 : double(count) / double(count - 1);
-    update_running(running_var, out[3], momentum, unbiased);
+    dispatch_mutate(running_op, {running_mean, running_var, out[1], out[3]}, {},
+                    {Scalar(momentum), Scalar(unbiased)});
   }
   return out[0];
 }
