@@ -33,18 +33,6 @@ void free_cuda_memory(void* data, size_t, void* context) {
   deallocate_cuda(data, DeviceIndex(reinterpret_cast<intptr_t>(context)));
 }
 
-void allocate_memory(StorageImpl& storage, size_t bytes) {
-  storage.bytes = bytes;
-  if (storage.device.is_cpu()) {
-    storage.data = allocate(bytes);
-    storage.deleter = free_cpu_memory;
-  } else {
-    storage.data = allocate_cuda(bytes, storage.device.index());
-    storage.deleter = free_cuda_memory;
-    storage.context = reinterpret_cast<void*>(intptr_t(storage.device.index()));
-  }
-}
-
 TensorImpl* new_block(ScalarType dtype, Device device) {
   Block* block = new (pool_allocate(sizeof(Block))) Block;
   block->flags = kEmbeddedStorage;
@@ -135,9 +123,15 @@ void set_geometry(TensorImpl& impl, IntArrayRef sizes, IntArrayRef strides) {
 }
 
 void allocate_memory(StorageImpl& storage, size_t bytes) {
-  storage.data = allocate(bytes);
   storage.bytes = bytes;
-  storage.deleter = free_cpu_memory;
+  if (storage.device.is_cpu()) {
+    storage.data = allocate(bytes);
+    storage.deleter = free_cpu_memory;
+  } else {
+    storage.data = allocate_cuda(bytes, storage.device.index());
+    storage.deleter = free_cuda_memory;
+    storage.context = reinterpret_cast<void*>(intptr_t(storage.device.index()));
+  }
 }
 
 TensorImpl* new_pending(const TensorImpl& like, size_t bytes, Device device, int32_t trace_class) {
