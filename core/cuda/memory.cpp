@@ -62,6 +62,7 @@ class DeviceCache {
     stats_.live_bytes += int64_t(bytes);
     stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
     ++stats_.live_blocks;
+    if (!uses_system_allocator()) cuda_table().block_taken(piece->start, bytes, stream);
     return piece->start;
   }
 
@@ -74,6 +75,7 @@ class DeviceCache {
     stats_.live_bytes -= int64_t(piece->asked);
     --stats_.live_blocks;
     if (uses_system_allocator()) return drop(piece);
+    cuda_table().block_returned(piece->start, piece->stream);
     piece->free = true;
     if (piece->before && piece->before->free) piece = join(piece->before, piece);
     if (piece->after && piece->after->free) join(piece, piece->after);

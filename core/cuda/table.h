@@ -27,6 +27,9 @@ struct CudaTable {
   int (*deallocate)(void* p);
   int (*allocate_pinned)(void** p, size_t bytes);
   int (*deallocate_pinned)(void* p);
+  // The emulated device checks each block that the cache hands out; a GPU is not told.
+  void (*block_taken)(void* p, size_t bytes, void* stream);
+  void (*block_returned)(void* p, void* stream);
   int (*copy)(void* to, const void* from, size_t bytes, CopyKind kind, void* stream);
   int (*clear)(void* to, size_t bytes, void* stream);
 

@@ -202,9 +202,15 @@ static Failure return_block(uintptr_t p, CUstream_st& stream) {
   return {};
 }
 
+// The legacy stream is that of the block's device: memory is given back wherever its last handle dies.
+static CUstream_st* stream_for(void* p, cudaStream_t handle) {
+  int device = device_of(reinterpret_cast<uintptr_t>(p));
+  return handle || device < 0 ? find_stream(handle) : legacy_stream(device);
+}
+
 extern "C" void tarn_emu_block_taken(void* p, size_t bytes, cudaStream_t handle) {
   Lock lock = lock_runtime();
-  CUstream_st* stream = find_stream(handle);
+  CUstream_st* stream = stream_for(p, handle);
   Failure failure = stream ? take_block(reinterpret_cast<uintptr_t>(p), bytes, *stream)
                            : Failure{cudaErrorInvalidResourceHandle, "tarn_emu_block_taken: no such stream"};
   if (failure) defer_error(failure);

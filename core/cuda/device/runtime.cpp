@@ -6,6 +6,7 @@
 
 #include <tarn/core/cuda/device/launchers.h>
 #include <tarn/core/cuda/table.h>
+#include <tarn/core/emu/blocks.h>
 
 namespace tarn::inline v1::detail {
 
@@ -40,6 +41,12 @@ int allocate(void** p, size_t bytes) { return status(cudaMalloc(p, bytes)); }
 int deallocate(void* p) { return status(cudaFree(p)); }
 int allocate_pinned(void** p, size_t bytes) { return status(cudaHostAlloc(p, bytes, cudaHostAllocPortable)); }
 int deallocate_pinned(void* p) { return status(cudaFreeHost(p)); }
+void block_taken(void* p, size_t bytes, void* stream) {
+  if (tarn_emu_block_taken) tarn_emu_block_taken(p, bytes, stream_of(stream));
+}
+void block_returned(void* p, void* stream) {
+  if (tarn_emu_block_returned) tarn_emu_block_returned(p, stream_of(stream));
+}
 int copy(void* to, const void* from, size_t bytes, CopyKind kind, void* stream) {
   return status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyKind(kind), stream_of(stream)));
 }
@@ -93,6 +100,8 @@ const CudaTable table = {
     .deallocate = deallocate,
     .allocate_pinned = allocate_pinned,
     .deallocate_pinned = deallocate_pinned,
+    .block_taken = block_taken,
+    .block_returned = block_returned,
     .copy = copy,
     .clear = clear,
     .create_stream = create_stream,
