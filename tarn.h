@@ -3,6 +3,7 @@
 
 #include <tarn/autograd/autograd.h>
 #include <tarn/autograd/gradcheck.h>
+#include <tarn/compile/compile.h>
 #include <tarn/core/accessor.h>
 #include <tarn/core/autocast.h>
 #include <tarn/core/cuda.h>

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include <tarn/core/hooks.h>
+
 namespace tarn::inline v1 {
 
 size_t element_size(ScalarType dtype) {
@@ -96,6 +98,7 @@ ScalarType get_default_dtype() { return default_dtype.load(std::memory_order_rel
 
 void set_default_dtype(ScalarType dtype) {
   check(is_floating(dtype), "set_default_dtype: only floating dtypes are supported, got ", dtype);
+  if (detail::mode.capture) detail::capture_hooks.barrier(*detail::mode.capture, "set_default_dtype()");
   default_dtype.store(dtype, std::memory_order_relaxed);
 }
 

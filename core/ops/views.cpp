@@ -225,8 +225,11 @@ void check_differentiable(const StridedAttrs& p, IntArrayRef sizes) {
 
 void as_strided_grad(GradArgs& g);
 
-const Op as_strided_op = {
-    .name = "as_strided", .kind = Kind::View, .infer = as_strided_infer, .grad = as_strided_grad};
+const Op as_strided_op = {.name = "as_strided",
+                          .kind = Kind::View,
+                          .infer = as_strided_infer,
+                          .grad = as_strided_grad,
+                          .absolute = true};
 
 // The gradient's elements, added up at the places of a row-major input of `sizes`.
 struct StridedBackwardAttrs {
