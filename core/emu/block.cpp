@@ -61,7 +61,10 @@ struct Worker {
 
 thread_local Worker* self __attribute__((tls_model("initial-exec")));
 
-Worker workers[2];
+Worker* workers() {
+  static Worker* all = new Worker[2];
+  return all;
+}
 std::atomic<bool> any_failed;
 Failure first_failure;  // written once, by who sets any_failed
 uint64_t switch_count = 0, launch_count = 0;
@@ -158,7 +161,7 @@ std::string place(const Thread& thread) {
   return format("%s at %s:%d", thread_name(thread.linear).c_str(), slash ? slash + 1 : file, thread.line);
 }
 
-void record_failure(Worker& w, cudaError_t code, const std::string& text) {
+void record(Worker& w, cudaError_t code, const std::string& text) {
   w.failed = true;
   if (any_failed.exchange(true)) return;
   first_failure.code = code;
@@ -197,7 +200,7 @@ void report_divergence(Worker& w) {
     text +=
         format(" %u have exited, the first is %s;", counts[kDone], thread_name(first[kDone]->linear).c_str());
   text.pop_back();
-  record_failure(w, cudaErrorLaunchFailure, text);
+  record(w, cudaErrorLaunchFailure, text);
 }
 
 void number_threads(Worker& w, dim3 size) {
@@ -251,7 +254,7 @@ void run_blocks(Worker& w, const Launch& launch, const char* arguments, std::ato
   block.grid = launch.grid;
   number_threads(w, launch.block);
   w.warps.resize((w.threads.size() + 31) / 32);
-  if (!w.window) w.window = shared_window(int(&w - workers));
+  if (!w.window) w.window = shared_window(int(&w - workers()));
   uint64_t count = uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
   const Config& c = config();
   uint64_t last = count - std::min(count, c.only_last);
@@ -273,16 +276,17 @@ Failure run_grid(const Launch& launch, const char* arguments) {
   bool two =
       config().threads > 1 && !checking && (launch.grid.x > 1 || launch.grid.y > 1 || launch.grid.z > 1);
   FaultGuard guard;
-  if (two) helper().start([&] { run_blocks(workers[1], launch, arguments, next); });
-  run_blocks(workers[0], launch, arguments, next);
+  if (two) helper().start([&] { run_blocks(workers()[1], launch, arguments, next); });
+  run_blocks(workers()[0], launch, arguments, next);
   if (two) helper().wait();
-  for (Worker& w : workers) switch_count += std::exchange(w.switches, 0);
+  for (int i = 0; i < 2; ++i) switch_count += std::exchange(workers()[i].switches, 0);
   return first_failure;
 }
 
-void fail_kernel(cudaError_t code, const std::string& text) {
+void record_failure(cudaError_t code, const std::string& text) { record(*self, code, text); }
+
+void leave_kernel() {
   Worker& w = *self;
-  record_failure(w, code, text);
   switch_to(w, &w.main, true);
   __builtin_unreachable();
 }
@@ -300,9 +304,10 @@ int barrier(int predicate, const char* file, int line) {
   }
   for (const Thread& other : w.threads)
     if (other.line != line || other.file != file)
-      fail_kernel(cudaErrorLaunchFailure,
-                  "barrier divergence: the threads of a block meet at different barriers: " + place(thread) +
-                      ", " + place(other));
+      fail_kernel(cudaErrorLaunchFailure, [&] {
+        return "barrier divergence: the threads of a block meet at different barriers: " + place(thread) +
+               ", " + place(other);
+      });
   checks_block_barrier();
   int votes = int(w.votes);
   w.at_barrier = w.votes = 0;
@@ -318,12 +323,15 @@ int barrier(int predicate, const char* file, int line) {
 
 static void check_lane(const Warp& warp, Collective kind, uint32_t mask, uint32_t lane) {
   if (!(mask >> lane & 1))
-    fail_kernel(cudaErrorLaunchFailure, format("%s: mask %#x leaves out the calling lane %u, %s",
-                                               name_of(kind), mask, lane, place(*current).c_str()));
+    fail_kernel(cudaErrorLaunchFailure, [&] {
+      return format("%s: mask %#x leaves out the calling lane %u, %s", name_of(kind), mask, lane,
+                    place(*current).c_str());
+    });
   if (uint32_t gone = mask & warp.exited)
-    fail_kernel(cudaErrorLaunchFailure,
-                format("%s: mask %#x names lanes %#x, which have exited or do not exist, %s", name_of(kind),
-                       mask, gone, place(*current).c_str()));
+    fail_kernel(cudaErrorLaunchFailure, [&] {
+      return format("%s: mask %#x names lanes %#x, which have exited or do not exist, %s", name_of(kind),
+                    mask, gone, place(*current).c_str());
+    });
 }
 
 // Every lane of the mask must have come to the same operation with the same mask.
@@ -333,17 +341,18 @@ static void check_slots(Worker& w, const Warp& warp, const Slot& mine, uint32_t 
     const Slot& slot = warp.slots[i];
     const Thread& thread = w.threads[(current->linear & ~31u) + i];
     if (slot.mask != mine.mask || slot.kind != mine.kind || slot.line != mine.line)
-      fail_kernel(
-          cudaErrorLaunchFailure,
-          format(
-              "lanes of a warp meet in different operations: lane %u in %s with mask %#x, %s; lane %u in %s "
-              "with mask %#x, %s",
-              lane, name_of(mine.kind), mine.mask, place(*current).c_str(), i, name_of(slot.kind), slot.mask,
-              place(thread).c_str()));
+      fail_kernel(cudaErrorLaunchFailure, [&] {
+        return format(
+            "lanes of a warp meet in different operations: lane %u in %s with mask %#x, %s; lane %u in %s "
+            "with mask %#x, %s",
+            lane, name_of(mine.kind), mine.mask, place(*current).c_str(), i, name_of(slot.kind), slot.mask,
+            place(thread).c_str());
+      });
     if (slot.kind == Collective::Shuffle && !(mine.mask >> slot.source & 1))
-      fail_kernel(cudaErrorLaunchFailure,
-                  format("__shfl_sync: lane %u reads lane %d, which mask %#x leaves out, %s", i, slot.source,
-                         mine.mask, place(thread).c_str()));
+      fail_kernel(cudaErrorLaunchFailure, [&] {
+        return format("__shfl_sync: lane %u reads lane %d, which mask %#x leaves out, %s", i, slot.source,
+                      mine.mask, place(thread).c_str());
+      });
   }
 }
 
@@ -398,7 +407,7 @@ void* static_shared(const void* key, size_t bytes, size_t align) {
   for (const SharedArray& array : w.shared) static_bytes += array.key ? array.bytes : 0;
   if (static_bytes > (48u << 10))
     fail_kernel(cudaErrorInvalidConfiguration,
-                format("%zu bytes of static shared memory exceed 48 KiB", static_bytes));
+                [&] { return format("%zu bytes of static shared memory exceed 48 KiB", static_bytes); });
   w.shared.push_back({key, begin, bytes});
   w.shared_top = (begin + bytes + 127) / 64 * 64;
   std::memset(w.window + begin, 0xff, bytes);

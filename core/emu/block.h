@@ -23,9 +23,16 @@ struct Failure {
 // Runs every block, or until the first failure. One launch at a time.
 Failure run_grid(const Launch& launch, const char* arguments);
 
-// Ends the running block; its fibers are abandoned (a kernel's threads own nothing). The text gets kernel and
-// block appended.
-[[noreturn]] void fail_kernel(cudaError_t code, const std::string& text);
+// Ends the running block with the text that f makes, to which kernel and block are appended. Its fibers are
+// abandoned: a kernel's threads own nothing, and the text is made in a function so that nothing is owned here
+// either.
+void record_failure(cudaError_t code, const std::string& text);
+[[noreturn]] void leave_kernel();
+template <class F>
+[[noreturn, gnu::noinline, gnu::cold]] void fail_kernel(cudaError_t code, F text) {
+  record_failure(code, text());
+  leave_kernel();
+}
 
 // "the bytes at +12 of shared memory" or empty, and whether [p, p + bytes) is inside one array of shared
 // memory.

@@ -84,8 +84,9 @@ struct Touch {
 [[noreturn, gnu::noinline, gnu::cold]] void bad_address(const Touch& a) {
   if (!is_device_address(a.p))
     fail_kernel(cudaErrorIllegalAddress,
-                a.head() + format(" at %#lx, which is no device memory,", a.p) + a.by());
-  fail_kernel(cudaErrorIllegalAddress, "out of bounds: " + a.head() + " at " + describe(a.p) + a.by());
+                [&] { return a.head() + format(" at %#lx, which is no device memory,", a.p) + a.by(); });
+  fail_kernel(cudaErrorIllegalAddress,
+              [&] { return "out of bounds: " + a.head() + " at " + describe(a.p) + a.by(); });
 }
 
 bool inside_region(const Touch& a) {
@@ -99,16 +100,18 @@ bool inside_region(const Touch& a) {
 void check_address(const Touch& a, bool shared) {
   if (shared ? !in_shared_array(a.p, a.bytes) : !inside_region(a)) bad_address(a);
   if (a.aligned && (a.p & (a.bytes - 1))) [[unlikely]]
-    fail_kernel(cudaErrorMisalignedAddress, "misaligned " + a.head() + " at " + describe(a.p) + a.by());
+    fail_kernel(cudaErrorMisalignedAddress,
+                [&] { return "misaligned " + a.head() + " at " + describe(a.p) + a.by(); });
 }
 
 [[noreturn, gnu::noinline, gnu::cold]] void race(const Touch& a, const Mark& other, bool other_writes) {
-  bool same_block = other.block == serial;
-  std::string who = same_block ? thread_name(other.thread) : "a thread of another block";
-  std::string verb = other.atomic ? "atomic" : other_writes ? "write" : "read";
-  fail_kernel(cudaErrorLaunchFailure, "data race on " + describe(a.p) + ": " + a.verb() + a.by() + ", " +
-                                          verb + " by " + who + " at " + source_line(other.pc) +
-                                          (same_block ? ", with no barrier between" : ""));
+  fail_kernel(cudaErrorLaunchFailure, [&] {
+    bool same_block = other.block == serial;
+    std::string who = same_block ? thread_name(uint32_t(other.thread)) : "a thread of another block";
+    std::string verb = other.atomic ? "atomic" : other_writes ? "write" : "read";
+    return "data race on " + describe(a.p) + ": " + a.verb() + a.by() + ", " + verb + " by " + who + " at " +
+           source_line(other.pc) + (same_block ? ", with no barrier between" : "");
+  });
 }
 
 bool clashes(const Touch& a, const Mark& other, uint8_t bytes, bool shared) {
@@ -127,7 +130,8 @@ void check_written(const Touch& a, uintptr_t at, uint8_t bytes) {
   if (written.block != serial) written = {serial, 0};
   if (a.write) written.bytes |= bytes;
   if (bytes & ~written.bytes) [[unlikely]]
-    fail_kernel(cudaErrorLaunchFailure, "read of uninitialised memory: " + describe(a.p) + a.by());
+    fail_kernel(cudaErrorLaunchFailure,
+                [&] { return "read of uninitialised memory: " + describe(a.p) + a.by(); });
 }
 
 void check_cell(const Touch& a, uintptr_t at, bool shared) {

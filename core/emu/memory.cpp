@@ -92,7 +92,7 @@ Allocation* allocate(int device, size_t bytes) {
   void* first = reinterpret_cast<void*>(d.top);
   if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) return nullptr;
   if (bytes < kFillLimit) std::memset(reinterpret_cast<void*>(begin), 0xff, bytes);
-  if (__asan_poison_memory_region) {
+  if (__asan_poison_memory_region && bytes < kFillLimit) {
     __asan_poison_memory_region(first, pages);
     __asan_unpoison_memory_region(reinterpret_cast<void*>(begin), bytes);
   }
@@ -108,7 +108,8 @@ Allocation* allocate(int device, size_t bytes) {
 
 void close_allocation(Allocation& a) {
   size_t pages = pages_of(a.whole);
-  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(page_of(a.whole.begin), pages);
+  if (__asan_unpoison_memory_region && a.whole.bytes < kFillLimit)
+    __asan_unpoison_memory_region(page_of(a.whole.begin), pages);
   madvise(page_of(a.whole.begin), pages, MADV_DONTNEED);
   mprotect(page_of(a.whole.begin), pages, PROT_NONE);
   checks_forget(a.whole.begin, a.whole.bytes);

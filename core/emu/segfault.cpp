@@ -30,11 +30,13 @@ static void on_fault(int signal, siginfo_t* info, void*) {
   }
   uintptr_t p = reinterpret_cast<uintptr_t>(info->si_addr);
   const Fiber& fiber = *current->fiber;
-  std::string what = p - (reinterpret_cast<uintptr_t>(fiber.stack) - 4096) < 4096
-                         ? format("the stack of a thread exceeds %zu KiB", fiber.bytes >> 10)
-                     : is_device_address(p) ? "kernel touches " + describe(p)
-                                            : format("kernel touches %#lx, which is no device memory", p);
-  fail_kernel(cudaErrorIllegalAddress, what + " by " + thread_name(current->linear));
+  bool overflow = p - (reinterpret_cast<uintptr_t>(fiber.stack) - 4096) < 4096;
+  fail_kernel(cudaErrorIllegalAddress, [&] {
+    std::string what = overflow ? format("the stack of a thread exceeds %zu KiB", fiber.bytes >> 10)
+                       : is_device_address(p) ? "kernel touches " + describe(p)
+                                              : format("kernel touches %#lx, which is no device memory", p);
+    return what + " by " + thread_name(current->linear);
+  });
 }
 
 static void on_host_fault(int signal, siginfo_t* info, void*) {

@@ -47,6 +47,12 @@ struct Linear {
     cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most,
                                          sizeof most);
   }
+  ~Linear() {
+    cublasLtMatmulPreferenceDestroy(preference);
+    for (cublasLtMatrixLayout_t layout : {w_layout, x_layout, y_layout}) cublasLtMatrixLayoutDestroy(layout);
+    cublasLtMatmulDescDestroy(desc);
+    cublasLtDestroy(handle);
+  }
   template <class V>
   void set(cublasLtMatmulDescAttributes_t which, V value) {
     REQUIRE(text(cublasLtMatmulDescSetAttribute(desc, which, &value, sizeof value)) == "");
@@ -130,8 +136,9 @@ TEST_CASE("what is wrong with a product is named") {
   CHECK(has(linear.run(w.p, host.data(), y.p, workspace.p, 1024),
             {"argument 5 of cublasLtMatmul is the host pointer"}));
   Linear<float> wrong(m, n, k + 1, CUBLASLT_EPILOGUE_DEFAULT, nullptr);
-  wrong.x_layout = linear.x_layout;
+  std::swap(wrong.x_layout, linear.x_layout);
   CHECK(has(wrong.choose(), {"a (24, 17) times b (16, 5) cannot give c (24, 5)"}));
+  std::swap(wrong.x_layout, linear.x_layout);
   linear.found.algo.data[0] = 5;
   CHECK(has(linear.run(w.p, x.p, y.p, workspace.p, 1024),
             {"does not come from cublasLtMatmulAlgoGetHeuristic"}));
@@ -163,6 +170,14 @@ struct Conv {
     int n, c, h, v;
     REQUIRE(text(cudnnGetConvolution2dForwardOutputDim(desc, x, w, &n, &c, &h, &v)) == "");
     REQUIRE((n == N && c == K && h == P && v == Q));
+  }
+
+  ~Conv() {
+    cudnnDestroyConvolutionDescriptor(desc);
+    cudnnDestroyFilterDescriptor(w);
+    cudnnDestroyTensorDescriptor(y);
+    cudnnDestroyTensorDescriptor(x);
+    cudnnDestroy(handle);
   }
 
   // f(index in x, index in w, index in y) for each product of the sum, NCHW indices.
@@ -308,4 +323,7 @@ TEST_CASE("batch normalisation and its gradient equal their formulas") {
   CHECK(difference(db.get(), want_db) < 1e-5f);
   CHECK(difference(mean.get(), want_mean) < 1e-6f);
   CHECK(difference(variance.get(), want_variance) < 1e-6f);
+  cudnnDestroyTensorDescriptor(channel_desc);
+  cudnnDestroyTensorDescriptor(x_desc);
+  cudnnDestroy(handle);
 }

@@ -294,6 +294,7 @@ TEST_CASE("an off-by-one into the next block of a segment is out of bounds") {
   tarn_emu_block_taken(segment.p + 128, 4 * 101, nullptr);
   REQUIRE_OK(cudaMemset(segment.p, 0, 4 * 101));
   REQUIRE_OK(cudaMemset(segment.p + 128, 0, 4 * 101));
+  // AddressSanitizer knows segments, not blocks.
   std::string message = text(add(Fault::OffByOne, 1, segment.p, segment.p, segment.p + 128, 101, nullptr));
   CAPTURE(message);
   CHECK((message != "") == checked());

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -107,6 +110,27 @@ struct With {
   tarn::emu::Config* operator->() { return &tarn::emu::config(); }
   ~With() { tarn::emu::config() = before; }
 };
+
+// AddressSanitizer and UndefinedBehaviorSanitizer watch the kernels and end the process at a fault.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// f ends the process in a child of this one.
+template <class F>
+bool is_deadly(F f) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (!freopen("/dev/null", "w", stderr)) _exit(0);
+    f();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status != 0;
+}
 
 // Kernels of this program report their accesses.
 inline bool checked() { return tarn::emu::checking; }
