@@ -248,17 +248,25 @@ Failure wait_for(CUstream_st& stream, const CUevent_st& event) {
 bool reached(const Position& position) { return !position.first || position.first->done >= position.second; }
 
 Failure host_waits(Lock& lock, const Position& position, const Clock& clock) {
-  constexpr auto kPatience = std::chrono::seconds(120);
-  auto until = std::chrono::steady_clock::now() + kPatience;
+  double patience = config().patience;
+  auto until = now() + patience;
   while (!reached(position)) {
     if (step()) continue;
     // Another thread has to call something first.
-    if (state().changed.wait_until(lock, until) == std::cv_status::timeout)
-      return {cudaErrorLaunchTimeout, "waited 120 s in vain; at the heads of the queues: " + waiting_list()};
+    auto left = std::chrono::duration<double>(until - now());
+    if (state().changed.wait_for(lock, left) == std::cv_status::timeout)
+      return {cudaErrorLaunchTimeout,
+              format("waited %g s in vain; at the heads of the queues: ", patience) + waiting_list()};
   }
   merge(state().host, clock);
   return {};
 }
+
+bool wait_until(Lock& lock, double seconds, const std::function<bool()>& met) {
+  return state().changed.wait_for(lock, std::chrono::duration<double>(seconds), met);
+}
+
+void wake_waiters() { state().changed.notify_all(); }
 
 Failure host_waits(Lock& lock, CUstream_st& stream) {
   Clock clock = stream.clock;

@@ -117,6 +117,11 @@ Failure host_waits(Lock& lock, const Position& position, const Clock& clock);
 Failure host_waits(Lock& lock, CUstream_st& stream);
 Failure host_waits_for_device(Lock& lock, int device);
 
+// Until `met` holds, which another thread makes true; false after so many seconds. wake_waiters() lets them
+// look again.
+bool wait_until(Lock& lock, double seconds, const std::function<bool()>& met);
+void wake_waiters();
+
 // Nothing may wait or allocate while a stream captures; null or that stream.
 CUstream_st* capturing_stream();
 
