@@ -17,6 +17,7 @@
 #include <tarn/core/emu/fiber.h>
 #include <tarn/core/emu/memory.h>
 #include <tarn/core/emu/report.h>
+#include <tarn/core/emu/text.h>
 
 namespace tarn::inline v1::emu {
 
@@ -215,6 +216,10 @@ void checks_forget(uintptr_t begin, size_t bytes) {
 void check_atomic(const void* p, size_t bytes, void* pc) {
   if (!checking || !current) return;
   check_access({reinterpret_cast<uintptr_t>(p), bytes, true, true, true, reinterpret_cast<uintptr_t>(pc)});
+}
+
+void check_text_access(void* p, size_t bytes, bool write, bool aligned, void* pc) {
+  on_access(p, bytes, write, pc, aligned);
 }
 
 }  // namespace tarn::inline v1::emu

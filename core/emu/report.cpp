@@ -83,7 +83,9 @@ std::string thread_name(uint32_t linear) {
 }
 
 bool in_image(uintptr_t p) {
-  return p >= reinterpret_cast<uintptr_t>(__ehdr_start) && p < reinterpret_cast<uintptr_t>(_end);
+  if (p >= reinterpret_cast<uintptr_t>(__ehdr_start) && p < reinterpret_cast<uintptr_t>(_end)) return true;
+  Dl_info info;  // a kernel from text has its constants in an object of its own
+  return dladdr(reinterpret_cast<void*>(p), &info) != 0;
 }
 
 }  // namespace tarn::inline v1::emu

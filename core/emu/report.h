@@ -20,7 +20,7 @@ std::string source_line(uintptr_t pc);
 // "thread (3,0,0)" of the block that runs, from its linear number.
 std::string thread_name(uint32_t linear);
 
-// An address inside this library's (or program's) own image, where constants live.
+// An address inside the image of a program or library, where constants live.
 bool in_image(uintptr_t p);
 
 }  // namespace tarn::inline v1::emu
