@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <new>
 
 // Present if the program runs under AddressSanitizer, null otherwise.
@@ -52,6 +53,8 @@ Fiber* new_fiber() {
   auto* fiber = new Fiber;
   fiber->stack = static_cast<char*>(memory) + kPage;
   fiber->bytes = kStackBytes;
+  static std::atomic<size_t> made;
+  fiber->colour = made++ * 320 % kPage;
   return fiber;
 }
 
@@ -59,7 +62,7 @@ void prepare(Fiber& fiber, void (*entry)()) {
   if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(fiber.stack, fiber.bytes);
   // Six registers and the address that `ret` takes; a function expects a stack pointer of 16 n + 8 at its
   // entry.
-  void** top = reinterpret_cast<void**>(fiber.stack + fiber.bytes) - 2;
+  void** top = reinterpret_cast<void**>(fiber.stack + fiber.bytes - fiber.colour) - 2;
   *top = reinterpret_cast<void*>(entry);
   for (int i = 1; i <= 6; ++i) top[-i] = nullptr;
   fiber.saved_sp = top - 6;

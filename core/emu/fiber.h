@@ -14,6 +14,7 @@ struct Fiber {
   void* saved_sp = nullptr;
   char* stack = nullptr;  // lowest byte; null for the stack that the OS thread came with
   size_t bytes = 0;
+  size_t colour = 0;  // bytes at the top that stay unused, so that the stacks' tops do not share cache sets
 };
 
 // A stack with a guard page below. Never unmapped: the pool keeps it.

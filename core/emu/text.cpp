@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <vector>
 
 #include <tarn/core/emu/block.h>
@@ -62,13 +62,19 @@ int run_program(const std::vector<std::string>& words, const std::string& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// The names of the text's `extern "C" __global__ void name(`.
+// One line for each `extern "C" __global__ void name(` of the text, which may have launch bounds before its
+// name.
 std::string exports(const std::string& text) {
-  static const std::regex kernel(
-      R"re(extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\()re");
   std::string lines = "\n";
-  for (std::sregex_iterator it(text.begin(), text.end(), kernel), end; it != end; ++it)
-    lines += "TARN_EMU_EXPORT(" + (*it)[1].str() + ")\n";
+  const std::string head = "__global__ void ", bounds = "__launch_bounds__(";
+  for (size_t at = 0; (at = text.find(head, at)) != std::string::npos;) {
+    at += head.size();
+    if (text.compare(at, bounds.size(), bounds) == 0)
+      at = text.find_first_not_of(" \n", text.find(')', at) + 1);
+    size_t end = text.find('(', at);
+    if (end == std::string::npos) break;
+    lines += "TARN_EMU_EXPORT(" + text.substr(at, end - at) + ")\n";
+  }
   return lines;
 }
 
