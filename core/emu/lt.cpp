@@ -333,7 +333,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   });
 }
 
-const char* cublasLtGetStatusString(cublasStatus_t status) {
+// With what was wrong, as its name is all that callers can ask for.
+const char* cublasLtGetStatusName(cublasStatus_t status) {
   static thread_local std::string text;
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
@@ -349,5 +350,7 @@ const char* cublasLtGetStatusString(cublasStatus_t status) {
   }
   return text.c_str();
 }
+
+const char* cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
 
 }  // extern "C"
