@@ -1,6 +1,8 @@
 #include <tarn/optim/update.h>
 
 #include <tarn/core/cpu/optim.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 
@@ -84,7 +86,48 @@ void adam_cpu(const Args& a, Tensor*) {
 
 }  // namespace
 
-const Op sgd_op = {.name = "sgd", .infer = update_infer, .cpu = sgd_cpu, .outputs = 0, .writes = updated};
+// Starts `kernel` for kUpdateParams parameters at a time, all of one dtype.
+template <class Call>
+void launch_update(const Args& a, int (*CudaTable::*kernel)(const Call&, void*), Call call) {
+  const auto& p = a.attrs<UpdateAttrs>();
+  for (int64_t i = 0; i < p.params; ++i)
+    check(a[i].dtype() == kFloat || a[i].dtype() == kDouble, a.op.name,
+          ": parameters on cuda must be Float or Double, got ", a[i].dtype());
+  for (ScalarType dtype : {kFloat, kDouble}) {
+    call.compute = compute_of(dtype);
+    for (int64_t i = 0; i < p.params;) {
+      call.count = 0, call.blocks = 0;
+      for (; i < p.params && call.count < kUpdateParams; ++i) {
+        if (a[i].dtype() != dtype || a[i].numel() == 0) continue;
+        UpdateParam& entry = call.params[call.count++];
+        entry = {.param = a[i].data_ptr(),
+                 .grad = a[(1 + p.slots) * p.params + i].data_ptr(),
+                 .slots = {},
+                 .n = a[i].numel(),
+                 .first_block = call.blocks};
+        for (int64_t s = 0; s < p.slots; ++s) entry.slots[s] = a[(1 + s) * p.params + i].data_ptr();
+        call.blocks += (entry.n + kUpdateElements - 1) / kUpdateElements;
+      }
+      if (call.count > 0) launch_cuda(a.op.name, kernel, call);
+    }
+  }
+}
+
+void sgd_cuda(const Args& a, Tensor*) {
+  int64_t flags = a.attrs<UpdateAttrs>().flags;
+  SgdCall call{};
+  call.lr = a.scalar(0).to_double();
+  call.momentum = a.scalar(1).to_double();
+  call.dampening = a.scalar(2).to_double();
+  call.weight_decay = a.scalar(3).to_double();
+  call.nesterov = (flags & kNesterov) != 0;
+  call.maximize = (flags & kMaximizeSgd) != 0;
+  call.first = (flags & kFirstStep) != 0;
+  launch_update(a, &CudaTable::sgd, call);
+}
+
+const Op sgd_op = {
+    .name = "sgd", .infer = update_infer, .cpu = sgd_cpu, .cuda = sgd_cuda, .outputs = 0, .writes = updated};
 const Op adam_op = {.name = "adam", .infer = update_infer, .cpu = adam_cpu, .outputs = 0, .writes = updated};
 
 }  // namespace tarn::inline v1::detail

@@ -83,4 +83,183 @@ struct FillCall {
   }
 };
 
+// --- reductions ---
+
+enum class Reducer : int { Sum, Prod, Max, Min, Any, All };
+
+struct ReduceCall {
+  Reducer reducer;
+  Compute compute;
+  void* out;       // of the compute type
+  const void* in;  // likewise
+  int64_t count;   // reduced elements per output
+  double divide;   // a sum's divisor; 0: none
+  Walk<2> kept;    // out, in
+  Walk<1> reduced;
+  template <class F>
+  void uses(F f) const {
+    f(out, true);
+    f(in, false);
+  }
+};
+
+// The place (and, if not null, the value) of the largest or smallest of each row; x is (outer, n, inner),
+// row-major.
+struct PlaceCall {
+  bool largest;
+  Compute compute;
+  int64_t* places;
+  void* values;
+  const void* in;
+  int64_t outer, n, inner;
+  template <class F>
+  void uses(F f) const {
+    f(places, true);
+    if (values) f(values, true);
+    f(in, false);
+  }
+};
+
+// --- softmax and its like over n of (outer, n, inner), row-major; a: x, or the gradient; b: null, or y ---
+
+enum class SoftmaxKind : int { Softmax, LogSoftmax, SoftmaxGrad, LogSoftmaxGrad };
+
+struct SoftmaxCall {
+  SoftmaxKind kind;
+  Compute compute;
+  void* out;
+  const void *a, *b;
+  int64_t outer, n, inner;
+  template <class F>
+  void uses(F f) const {
+    f(out, true);
+    f(a, false);
+    if (b) f(b, false);
+  }
+};
+
+// --- cross_entropy: x is (outer, classes, inner), row-major; the others have a number per position ---
+
+struct CrossEntropyCall {
+  Compute compute;
+  const void* x;
+  const int64_t* target;
+  const void* weight;  // per class, or null
+  void *losses, *weights, *log_sums;
+  void *loss, *total;  // what finishes: the loss of all positions, and their weight
+  int64_t outer, classes, inner, ignore_index;
+  double smoothing;
+  int reduction;  // 0: each position's loss, 1: mean, 2: sum
+  template <class F>
+  void uses(F f) const {
+    for (void* p : {losses, weights, log_sums, loss, total})
+      if (p) f(p, true);
+    f(x, false);
+    f(target, false);
+    if (weight) f(weight, false);
+  }
+};
+
+struct CrossEntropyGradCall {
+  Compute compute;
+  void* out;
+  const void *grad, *x;
+  const int64_t* target;
+  const void *weight, *log_sums, *total;
+  int64_t outer, classes, inner, ignore_index;
+  double smoothing;
+  int reduction;
+  template <class F>
+  void uses(F f) const {
+    f(out, true);
+    for (const void* p : {grad, x, static_cast<const void*>(target), weight, log_sums, total})
+      if (p) f(p, false);
+  }
+};
+
+// --- batch_norm: tensors are (N, C, size), row-major; what there is per channel is double ---
+
+struct BatchNormCall {
+  Compute compute;
+  const void* x;
+  void* y;
+  const void *weight, *bias;  // of the compute type, or null
+  double *mean, *inverse, *variance;
+  int64_t batch, channels, size;
+  double eps;
+  template <class F>
+  void uses(F f) const {
+    for (void* p : {y, static_cast<void*>(mean), static_cast<void*>(inverse), static_cast<void*>(variance)})
+      f(p, true);
+    for (const void* p : {x, weight, bias})
+      if (p) f(p, false);
+  }
+};
+
+// With given statistics, of the compute type.
+struct BatchNormEvalCall {
+  Compute compute;
+  const void* x;
+  void* y;
+  const void *weight, *bias, *mean, *variance;
+  int64_t batch, channels, size;
+  double eps;
+  template <class F>
+  void uses(F f) const {
+    f(y, true);
+    for (const void* p : {x, weight, bias, mean, variance})
+      if (p) f(p, false);
+  }
+};
+
+struct BatchNormGradCall {
+  Compute compute;
+  const void *gy, *x, *weight;
+  const double *mean, *inverse;
+  void *gx, *gweight, *gbias;  // the last two of the compute type
+  int64_t batch, channels, size;
+  template <class F>
+  void uses(F f) const {
+    for (void* p : {gx, gweight, gbias}) f(p, true);
+    for (const void* p : {gy, x, weight, static_cast<const void*>(mean), static_cast<const void*>(inverse)})
+      if (p) f(p, false);
+  }
+};
+
+// running = running * keep + batch * weight, rounded after each step; strides of running in elements.
+struct RunningCall {
+  Compute compute;
+  void* running[2];  // mean, variance
+  int64_t stride[2];
+  const double* batch[2];
+  double keep, weight[2];
+  int64_t channels;
+  template <class F>
+  void uses(F f) const {
+    for (int i = 0; i < 2; ++i) f(running[i], true), f(batch[i], false);
+  }
+};
+
+// --- optimizers: a launch updates up to kUpdateParams parameters ---
+
+constexpr int kUpdateParams = 64;
+constexpr int kUpdateElements = 1024;  // per block
+
+struct UpdateParam {
+  void* param;
+  const void* grad;
+  void* slots[3];
+  int64_t n;
+  int64_t first_block;
+};
+
+struct SgdCall {
+  Compute compute;
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov, maximize, first;
+  int count;
+  int64_t blocks;
+  UpdateParam params[kUpdateParams];
+};
+
 }  // namespace tarn::inline v1::detail

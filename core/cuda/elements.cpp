@@ -52,6 +52,54 @@ Dims strides_over(const Tensor& t, IntArrayRef sizes) {
   return strides;
 }
 
+Tensor converted(const Tensor& x, ScalarType dtype) {
+  if (x.dtype() == dtype) return x;
+  Tensor out = make_tensor(x.sizes(), dtype, x.device());
+  copy_elements(out, x);
+  return out;
+}
+
+Tensor row_major(const Tensor& x, ScalarType dtype) {
+  if (!x.defined() || (x.dtype() == dtype && x.is_contiguous())) return x;
+  Tensor out = make_tensor(x.sizes(), dtype, x.device());
+  copy_elements(out, x);
+  return out;
+}
+
+Tensor row_major_output(const Tensor& out, ScalarType dtype) {
+  if (out.dtype() == dtype && out.is_contiguous()) return out;
+  return make_tensor(out.sizes(), dtype, out.device());
+}
+
+void finish_output(const Tensor& out, const Tensor& computed) {
+  if (!out.is_same(computed)) copy_elements(out, computed);
+}
+
+void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer, const Tensor& out,
+                 double divide) {
+  if (out.numel() == 0) return;
+  bool floating = is_floating(x.dtype()) && is_floating(out.dtype());
+  ScalarType compute = compute_dtype_of(floating ? out.dtype() : x.dtype());
+  Tensor in = converted(x, compute), target = row_major_output(out, compute);
+  Dims kept_sizes, kept_strides, sizes, strides;
+  for (int d = 0; d < x.dim(); ++d) {
+    bool reduced = dims >> d & 1;
+    (reduced ? sizes : kept_sizes).push_back(in.sizes()[d]);
+    (reduced ? strides : kept_strides).push_back(in.strides()[d]);
+  }
+  Dims out_strides = contiguous_strides(kept_sizes);
+  ReduceCall call{.reducer = reducer,
+                  .compute = compute_of(compute),
+                  .out = target.data_ptr(),
+                  .in = in.data_ptr(),
+                  .count = numel_of(sizes, op),
+                  .divide = divide,
+                  .kept = walk_of<2>(kept_sizes, {IntArrayRef(out_strides), IntArrayRef(kept_strides)}),
+                  .reduced = walk_of<1>(sizes, {IntArrayRef(strides)})};
+  launch_cuda(op, &CudaTable::reduce, call);
+  finish_output(out, target);
+}
+
 void copy_elements_cuda(const Tensor& dst, const Tensor& src) {
   ensure(src.device() == dst.device(), "copy_elements: tensors on ", src.device(), " and ", dst.device());
   if (dst.dtype() == src.dtype() && dst.is_contiguous() && src.is_contiguous() &&

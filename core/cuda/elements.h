@@ -26,6 +26,27 @@ Walk<N> walk_of(IntArrayRef sizes, const std::array<IntArrayRef, N>& strides) {
   return walk;
 }
 
+// The dtype that kernels compute in, and its name in a call.
+constexpr ScalarType compute_dtype_of(ScalarType dtype) {
+  return dtype == kDouble ? kDouble : is_floating(dtype) ? kFloat : kLong;
+}
+constexpr Compute compute_of(ScalarType dtype) {
+  return dtype == kDouble ? Compute::F64 : is_floating(dtype) ? Compute::F32 : Compute::I64;
+}
+
+// x, or a copy of this dtype; row-major too. For kernels: autograd does not see it.
+Tensor converted(const Tensor& x, ScalarType dtype);
+Tensor row_major(const Tensor& x, ScalarType dtype);
+// Memory for an output as kernels write it, the output itself where it is row-major and of this dtype.
+Tensor row_major_output(const Tensor& out, ScalarType dtype);
+void finish_output(const Tensor& out, const Tensor& computed);
+// Null for an undefined tensor.
+inline void* address_of(const Tensor& t) { return t.defined() ? t.data_ptr() : nullptr; }
+
+// out, row-major, = the reduction of x over the dims (bit d: dim d), then divided by `divide` if it is not 0.
+void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer, const Tensor& out,
+                 double divide = 0);
+
 // As copy_elements and fill_elements, with tensors on one device.
 void copy_elements_cuda(const Tensor& dst, const Tensor& src);
 void fill_elements_cuda(const Tensor& dst, const Scalar& value);

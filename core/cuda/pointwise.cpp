@@ -11,19 +11,8 @@ namespace {
 
 static_assert(kCallSlots == generic::kSlots);
 
-ScalarType compute_of(ScalarType dtype) {
-  return dtype == kDouble ? kDouble : is_floating(dtype) ? kFloat : kLong;
-}
-
-Tensor converted(const Tensor& t, ScalarType dtype) {
-  if (t.dtype() == dtype) return t;
-  Tensor out = make_tensor(t.sizes(), dtype, t.device());
-  copy_elements(out, t);
-  return out;
-}
-
 // By way of the common dtype where that has fewer bits than the compute type, as on the CPU.
-Tensor converted(const Tensor& t, ScalarType common, ScalarType native) {
+Tensor operand(const Tensor& t, ScalarType common, ScalarType native) {
   bool narrow = common == kHalf || common == kBFloat16 || (native == kLong && t.dim() == 0);
   return converted(narrow && native != kBool ? converted(t, common) : t, native);
 }
@@ -33,7 +22,7 @@ Tensor converted(const Tensor& t, ScalarType common, ScalarType native) {
 void pointwise_cuda(const Args& a, Tensor* out) {
   if (out->numel() == 0) return;
   const PointwiseForm& form = *static_cast<const PointwiseForm*>(a.op.text);
-  ScalarType common = pointwise_dtype(form, a), compute = compute_of(common);
+  ScalarType common = pointwise_dtype(form, a), compute = compute_dtype_of(common);
   ScalarType result = form.row->kind == RowKind::COMPARE ? kBool : compute;
   Tensor target =
       out->dtype() == result ? *out : make_tensor(out->sizes(), out->strides(), result, out->device());
@@ -41,7 +30,7 @@ void pointwise_cuda(const Args& a, Tensor* out) {
   PointwiseCall call{};
   call.row = form.row_index();
   call.text = form.text;
-  call.compute = compute == kFloat ? Compute::F32 : compute == kDouble ? Compute::F64 : Compute::I64;
+  call.compute = compute_of(compute);
   call.out = target.data_ptr();
   Tensor inputs[kCallSlots];
   Dims strides[1 + kCallSlots];
@@ -55,7 +44,7 @@ void pointwise_cuda(const Args& a, Tensor* out) {
       put_pointwise_number(&call.number[slot], form, compute, is_condition ? compute : common, a[i].item());
       continue;
     }
-    inputs[i] = converted(a[i], common, is_condition ? kBool : compute);
+    inputs[i] = operand(a[i], common, is_condition ? kBool : compute);
     call.in[slot] = inputs[i].data_ptr();
     strides[1 + slot] = strides_over(inputs[i], out->sizes());
   }

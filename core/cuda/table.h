@@ -49,6 +49,16 @@ struct CudaTable {
   int (*pointwise)(const PointwiseCall& call, void* stream);
   int (*copy_elements)(const CopyCall& call, void* stream);
   int (*fill)(const FillCall& call, void* stream);
+  int (*reduce)(const ReduceCall& call, void* stream);
+  int (*places)(const PlaceCall& call, void* stream);
+  int (*softmax)(const SoftmaxCall& call, void* stream);
+  int (*cross_entropy)(const CrossEntropyCall& call, void* stream);
+  int (*cross_entropy_grad)(const CrossEntropyGradCall& call, void* stream);
+  int (*batch_norm)(const BatchNormCall& call, void* stream);
+  int (*batch_norm_eval)(const BatchNormEvalCall& call, void* stream);
+  int (*batch_norm_grad)(const BatchNormGradCall& call, void* stream);
+  int (*running_statistics)(const RunningCall& call, void* stream);
+  int (*sgd)(const SgdCall& call, void* stream);
 };
 
 }  // namespace tarn::inline v1::detail

@@ -1,4 +1,5 @@
 // any and all.
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/reduce_common.h>
 #include <tarn/core/ops/reduction.h>
@@ -18,10 +19,21 @@ void truth_cpu(const Args& a, Tensor* out) {
   });
 }
 
-const Op any_op = {
-    .name = "any", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = truth_cpu<ReduceKind::Any>};
-const Op all_op = {
-    .name = "all", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = truth_cpu<ReduceKind::All>};
+template <Reducer reducer>
+void truth_cuda(const Args& a, Tensor* out) {
+  reduce_cuda(a.op.name, a[0], DimSet(a.attrs<ReduceAttrs>().dims), reducer, *out);
+}
+
+const Op any_op = {.name = "any",
+                   .kind = Kind::Reduce,
+                   .infer = reduce_infer,
+                   .cpu = truth_cpu<ReduceKind::Any>,
+                   .cuda = truth_cuda<Reducer::Any>};
+const Op all_op = {.name = "all",
+                   .kind = Kind::Reduce,
+                   .infer = reduce_infer,
+                   .cpu = truth_cpu<ReduceKind::All>,
+                   .cuda = truth_cuda<Reducer::All>};
 
 Tensor truth_over(const Op& op, const Tensor& x, DimSet dims, bool keepdim) {
   return dispatch(op, {x}, ReduceAttrs{dims, keepdim, int64_t(x.dtype() == kByte ? kByte : kBool)});

@@ -8,6 +8,8 @@
 #include <tarn/core/cpu/batch_norm.h>
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/scratch.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
@@ -79,10 +81,6 @@ Tensor prepared(const Tensor& x, const Tensor& layout_of) {
 Tensor prepared_output(const Tensor& out) {
   if (out.dtype() == kFloat || out.dtype() == kDouble) return out;
   return make_tensor(out.sizes(), out.strides(), kFloat, out.device());
-}
-
-void finish_output(const Tensor& out, const Tensor& computed) {
-  if (!out.is_same(computed)) copy_elements(out, computed);
 }
 
 Channels read_channels(const Tensor& t, int64_t channels, double otherwise) {
@@ -282,6 +280,31 @@ void train_cpu(const Args& a, Tensor* out) {
   write_channels(out[3], s.variance);
 }
 
+void train_cuda(const Args& a, Tensor* out) {
+  Geometry g(a[0]);
+  if (g.count() == 0 || g.channels == 0) {
+    for (int i = 1; i < 4; ++i) fill_elements(out[i], 0);
+    return;
+  }
+  ScalarType dtype = compute_dtype_of(a[0].dtype());
+  Tensor x = row_major(a[0], dtype), y = row_major_output(out[0], dtype);
+  Tensor weight = row_major(a[1], dtype), bias = row_major(a[2], dtype);
+  launch_cuda("batch_norm", &CudaTable::batch_norm,
+              BatchNormCall{.compute = compute_of(dtype),
+                            .x = x.data_ptr(),
+                            .y = y.data_ptr(),
+                            .weight = address_of(weight),
+                            .bias = address_of(bias),
+                            .mean = out[1].data_ptr<double>(),
+                            .inverse = out[2].data_ptr<double>(),
+                            .variance = out[3].data_ptr<double>(),
+                            .batch = g.batch,
+                            .channels = g.channels,
+                            .size = g.size,
+                            .eps = a.scalar().to_double()});
+  finish_output(out[0], y);
+}
+
 // --- backward: inputs gy, x, weight, mean, inverse; outputs gx, gweight, gbias ---
 
 struct GradSums {
@@ -366,6 +389,32 @@ void backward_cpu(const Args& a, Tensor* out) {
   write_channels(out[2], sums.plain);
 }
 
+void backward_cuda(const Args& a, Tensor* out) {
+  Geometry g(a[1]);
+  if (g.count() == 0 || g.channels == 0) {
+    for (int i = 1; i < 3; ++i) fill_elements(out[i], 0);
+    return;
+  }
+  ScalarType dtype = compute_dtype_of(a[1].dtype());
+  Tensor gy = row_major(a[0], dtype), x = row_major(a[1], dtype), weight = row_major(a[2], dtype);
+  Tensor mean = row_major(a[3], kDouble), inverse = row_major(a[4], kDouble), results[3];
+  for (int i = 0; i < 3; ++i) results[i] = row_major_output(out[i], dtype);
+  launch_cuda("batch_norm_grad", &CudaTable::batch_norm_grad,
+              BatchNormGradCall{.compute = compute_of(dtype),
+                                .gy = gy.data_ptr(),
+                                .x = x.data_ptr(),
+                                .weight = address_of(weight),
+                                .mean = mean.data_ptr<double>(),
+                                .inverse = inverse.data_ptr<double>(),
+                                .gx = results[0].data_ptr(),
+                                .gweight = results[1].data_ptr(),
+                                .gbias = results[2].data_ptr(),
+                                .batch = g.batch,
+                                .channels = g.channels,
+                                .size = g.size});
+  for (int i = 0; i < 3; ++i) finish_output(out[i], results[i]);
+}
+
 // --- the gradient of the gradients ---
 
 Dims all_but_channels(const Tensor& x) {
@@ -416,6 +465,7 @@ void grad_of_backward(GradArgs& g) {
 const Op backward_op = {.name = "batch_norm_grad",
                         .infer = backward_infer,
                         .cpu = backward_cpu,
+                        .cuda = backward_cuda,
                         .grad = grad_of_backward,
                         .saves = save_input(0) | save_input(1) | save_input(2),
                         .outputs = 3};
@@ -430,6 +480,7 @@ void train_grad(GradArgs& g) {
 const Op train_op = {.name = "batch_norm",
                      .infer = train_infer,
                      .cpu = train_cpu,
+                     .cuda = train_cuda,
                      .grad = train_grad,
                      .saves = save_input(0) | save_input(1) | save_output(1) | save_output(2),
                      .outputs = 4,
@@ -448,6 +499,27 @@ void eval_cpu(const Args& a, Tensor* out) {
     apply(g, static_cast<const T*>(x.data_ptr()), static_cast<T*>(y.data_ptr()),
           Coefficients<T>(mean, scales(weight, inverse), bias, bias));
   });
+  finish_output(*out, y);
+}
+
+void eval_cuda(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  Geometry g(a[0]);
+  ScalarType dtype = compute_dtype_of(a[0].dtype());
+  Tensor in[5], y = row_major_output(*out, dtype);
+  for (int i = 0; i < 5; ++i) in[i] = row_major(a[i], dtype);
+  launch_cuda("batch_norm", &CudaTable::batch_norm_eval,
+              BatchNormEvalCall{.compute = compute_of(dtype),
+                                .x = in[0].data_ptr(),
+                                .y = y.data_ptr(),
+                                .weight = address_of(in[1]),
+                                .bias = address_of(in[2]),
+                                .mean = in[3].data_ptr(),
+                                .variance = in[4].data_ptr(),
+                                .batch = g.batch,
+                                .channels = g.channels,
+                                .size = g.size,
+                                .eps = a.scalar().to_double()});
   finish_output(*out, y);
 }
 
@@ -471,8 +543,12 @@ Saves eval_saves(uint32_t needs) {
          (needs & 2 ? save_input(0) | save_input(3) | save_input(4) : 0);
 }
 
-const Op eval_op = {
-    .name = "batch_norm", .infer = eval_infer, .cpu = eval_cpu, .grad = eval_grad, .saves_for = eval_saves};
+const Op eval_op = {.name = "batch_norm",
+                    .infer = eval_infer,
+                    .cpu = eval_cpu,
+                    .cuda = eval_cuda,
+                    .grad = eval_grad,
+                    .saves_for = eval_saves};
 
 void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
                      const Tensor& var, bool training) {
@@ -513,9 +589,29 @@ void running_cpu(const Args& a, Tensor*) {
   update_running(a[1], a[3], 1 - momentum, momentum * a.scalar(1).to_double());
 }
 
+void running_cuda(const Args& a, Tensor*) {
+  double momentum = a.scalar(0).to_double();
+  ScalarType dtype = compute_dtype_of(a[0].dtype());
+  Tensor running[2] = {converted(a[0], dtype), converted(a[1], dtype)};
+  RunningCall call{};
+  call.compute = compute_of(dtype);
+  call.keep = 1 - momentum;
+  call.weight[0] = momentum;
+  call.weight[1] = momentum * a.scalar(1).to_double();
+  call.channels = a[0].numel();
+  for (int i = 0; i < 2; ++i) {
+    call.running[i] = running[i].data_ptr();
+    call.stride[i] = running[i].strides()[0];
+    call.batch[i] = a[2 + i].data_ptr<double>();
+  }
+  launch_cuda("batch_norm_running", &CudaTable::running_statistics, call);
+  for (int i = 0; i < 2; ++i) finish_output(a[i], running[i]);
+}
+
 const Op running_op = {.name = "batch_norm_running",
                        .infer = running_infer,
                        .cpu = running_cpu,
+                       .cuda = running_cuda,
                        .outputs = 0,
                        .writes = running_written};
 

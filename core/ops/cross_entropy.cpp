@@ -8,6 +8,8 @@
 #include <tarn/core/cpu/reduce.h>
 #include <tarn/core/cpu/slices.h>
 #include <tarn/core/cpu/softmax_kernels.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
@@ -276,6 +278,68 @@ void cross_entropy_cpu(const Args& a, Tensor* out) {
   });
 }
 
+// (N, C, d1, ...) as (N, C, d1 * ...).
+struct Positioning {
+  int64_t outer, classes, inner;
+  explicit Positioning(const Tensor& x)
+      : outer(x.dim() == 1 ? 1 : x.sizes()[0]), classes(x.sizes()[class_dim(x)]), inner(1) {
+    for (int d = class_dim(x) + 1; d < x.dim(); ++d) inner *= x.sizes()[d];
+  }
+};
+
+void cross_entropy_cuda(const Args& a, Tensor* out) {
+  const auto& attrs = a.attrs<LossAttrs>();
+  ScalarType dtype = compute_dtype(a[0]);
+  Positioning p(a[0]);
+  Tensor x = row_major(a[0], dtype), target = row_major(a[1], kLong), weight = row_major(a[2], dtype);
+  bool each = attrs.reduction == Reduction::None;
+  Tensor loss = row_major_output(out[0], dtype);
+  Tensor losses = each ? loss : make_tensor(a[1].sizes(), dtype, x.device());
+  Tensor weights = make_tensor(a[1].sizes(), dtype, x.device());
+  launch_cuda("cross_entropy", &CudaTable::cross_entropy,
+              CrossEntropyCall{.compute = compute_of(dtype),
+                               .x = x.data_ptr(),
+                               .target = static_cast<const int64_t*>(target.data_ptr()),
+                               .weight = address_of(weight),
+                               .losses = losses.data_ptr(),
+                               .weights = weights.data_ptr(),
+                               .log_sums = out[1].data_ptr(),
+                               .loss = each ? nullptr : loss.data_ptr(),
+                               .total = out[2].data_ptr(),
+                               .outer = p.outer,
+                               .classes = p.classes,
+                               .inner = p.inner,
+                               .ignore_index = attrs.ignore_index,
+                               .smoothing = a.scalar().to_double(),
+                               .reduction = int(attrs.reduction)});
+  finish_output(out[0], loss);
+}
+
+void cross_entropy_backward_cuda(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  const auto& attrs = a.attrs<LossAttrs>();
+  ScalarType dtype = compute_dtype(a[1]);
+  Positioning p(a[1]);
+  Tensor grad = row_major(a[0], dtype), x = row_major(a[1], dtype), target = row_major(a[2], kLong);
+  Tensor weight = row_major(a[3], dtype), dx = row_major_output(*out, dtype);
+  launch_cuda("cross_entropy_backward", &CudaTable::cross_entropy_grad,
+              CrossEntropyGradCall{.compute = compute_of(dtype),
+                                   .out = dx.data_ptr(),
+                                   .grad = grad.data_ptr(),
+                                   .x = x.data_ptr(),
+                                   .target = static_cast<const int64_t*>(target.data_ptr()),
+                                   .weight = address_of(weight),
+                                   .log_sums = a[4].data_ptr(),
+                                   .total = a[5].data_ptr(),
+                                   .outer = p.outer,
+                                   .classes = p.classes,
+                                   .inner = p.inner,
+                                   .ignore_index = attrs.ignore_index,
+                                   .smoothing = a.scalar().to_double(),
+                                   .reduction = int(attrs.reduction)});
+  finish_output(*out, dx);
+}
+
 // Inputs: gradient of the loss, x, target, weight, log_sum_exp, total weight. In one pass over x:
 // dx[c] = g ((1 - e) w[t] + e / C sum(w)) softmax(x)[c] - g e / C w[c], and at t less g (1 - e) w[t].
 void cross_entropy_backward_cpu(const Args& a, Tensor* out) {
@@ -320,7 +384,8 @@ void cross_entropy_backward_infer(const Args& a, Spec* out) {
 
 const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
                                       .infer = cross_entropy_backward_infer,
-                                      .cpu = cross_entropy_backward_cpu};
+                                      .cpu = cross_entropy_backward_cpu,
+                                      .cuda = cross_entropy_backward_cuda};
 
 // The same in public ops, for when the gradient itself will be differentiated.
 Tensor cross_entropy_backward_by_ops(GradArgs& g) {
@@ -352,6 +417,7 @@ const Op cross_entropy_op = {
     .name = "cross_entropy",
     .infer = cross_entropy_infer,
     .cpu = cross_entropy_cpu,
+    .cuda = cross_entropy_cuda,
     .grad = cross_entropy_grad,
     .saves = save_input(0) | save_input(1) | save_input(2) | save_output(1) | save_output(2),
     .outputs = 3,

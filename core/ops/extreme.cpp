@@ -3,6 +3,8 @@
 #include <string_view>
 
 #include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
@@ -40,6 +42,11 @@ void extreme_cpu(const Args& a, Tensor* out) {
   reduce_into(a[0], DimSet(a.attrs<ReduceAttrs>().dims), kind, *out);
 }
 
+template <Reducer reducer>
+void extreme_cuda(const Args& a, Tensor* out) {
+  reduce_cuda(a.op.name, a[0], DimSet(a.attrs<ReduceAttrs>().dims), reducer, *out);
+}
+
 void extreme_grad(GradArgs& g) {
   const auto& attrs = g.attrs<ReduceAttrs>();
   DimSet dims = DimSet(attrs.dims);
@@ -58,24 +65,28 @@ const Op amax_op = {.name = "amax",
                     .kind = Kind::Reduce,
                     .infer = extreme_infer,
                     .cpu = extreme_cpu<ReduceKind::Max>,
+                    .cuda = extreme_cuda<Reducer::Max>,
                     .grad = extreme_grad,
                     .saves = kSaves};
 const Op amin_op = {.name = "amin",
                     .kind = Kind::Reduce,
                     .infer = extreme_infer,
                     .cpu = extreme_cpu<ReduceKind::Min>,
+                    .cuda = extreme_cuda<Reducer::Min>,
                     .grad = extreme_grad,
                     .saves = kSaves};
 const Op max_op = {.name = "max",
                    .kind = Kind::Reduce,
                    .infer = extreme_infer,
                    .cpu = extreme_cpu<ReduceKind::Max>,
+                   .cuda = extreme_cuda<Reducer::Max>,
                    .grad = extreme_grad,
                    .saves = kSaves};
 const Op min_op = {.name = "min",
                    .kind = Kind::Reduce,
                    .infer = extreme_infer,
                    .cpu = extreme_cpu<ReduceKind::Min>,
+                   .cuda = extreme_cuda<Reducer::Min>,
                    .grad = extreme_grad,
                    .saves = kSaves};
 
@@ -197,13 +208,6 @@ struct PlaceAttrs {
   int64_t keepdim;
 };
 
-Tensor row_major(const Tensor& x) {
-  if (x.is_contiguous()) return x;
-  Tensor copy = make_tensor(x.sizes(), x.dtype(), x.device());
-  copy_elements(copy, x);
-  return copy;
-}
-
 Slices slices_of(const Tensor& x, int64_t dim) {
   if (dim >= 0) return Slices(x.sizes(), int(dim));
   int64_t all[] = {x.numel()};
@@ -213,7 +217,7 @@ Slices slices_of(const Tensor& x, int64_t dim) {
 template <bool largest>
 void places_cpu(const Args& a, Tensor* out) {
   if (out->numel() == 0) return;
-  Tensor x = row_major(a[0]);
+  Tensor x = row_major(a[0], a[0].dtype());
   visit(x.dtype(), a.op.name, [&]<class T>(Type<T>) {
     find_places<largest>(static_cast<const T*>(x.data_ptr()), slices_of(x, a.attrs<PlaceAttrs>().dim),
                          static_cast<int64_t*>(out->data_ptr()));
@@ -223,7 +227,7 @@ void places_cpu(const Args& a, Tensor* out) {
 template <bool largest>
 void values_and_places_cpu(const Args& a, Tensor* out) {
   if (out[0].numel() == 0) return;
-  Tensor x = row_major(a[0]);
+  Tensor x = row_major(a[0], a[0].dtype());
   Slices s = slices_of(x, a.attrs<PlaceAttrs>().dim);
   int64_t* places = static_cast<int64_t*>(out[1].data_ptr());
   visit(x.dtype(), a.op.name, [&]<class T>(Type<T>) {
@@ -237,6 +241,27 @@ void values_and_places_cpu(const Args& a, Tensor* out) {
       }
     }
   });
+}
+
+// Of one output or two: values, if there are two, then places.
+template <bool largest>
+void places_cuda(const Args& a, Tensor* out) {
+  Tensor places = out[a.op.outputs - 1], values = a.op.outputs == 2 ? out[0] : Tensor();
+  if (places.numel() == 0) return;
+  ScalarType compute = compute_dtype_of(a[0].dtype());
+  Tensor x = row_major(a[0], compute),
+         target = values.defined() ? row_major_output(values, compute) : Tensor();
+  Slices s = slices_of(x, a.attrs<PlaceAttrs>().dim);
+  launch_cuda(a.op.name, &CudaTable::places,
+              PlaceCall{.largest = largest,
+                        .compute = compute_of(compute),
+                        .places = static_cast<int64_t*>(places.data_ptr()),
+                        .values = address_of(target),
+                        .in = x.data_ptr(),
+                        .outer = s.outer,
+                        .n = s.n,
+                        .inner = s.inner});
+  if (values.defined()) finish_output(values, target);
 }
 
 // The last output is the places; before it, if there are two, the values.
@@ -262,11 +287,14 @@ void values_grad(GradArgs& g) {
   g.set(0, zeros(sizes, grad.options()).scatter_add(attrs.dim, places, grad));
 }
 
-const Op argmax_op = {.name = "argmax", .infer = places_infer, .cpu = places_cpu<true>};
-const Op argmin_op = {.name = "argmin", .infer = places_infer, .cpu = places_cpu<false>};
+const Op argmax_op = {
+    .name = "argmax", .infer = places_infer, .cpu = places_cpu<true>, .cuda = places_cuda<true>};
+const Op argmin_op = {
+    .name = "argmin", .infer = places_infer, .cpu = places_cpu<false>, .cuda = places_cuda<false>};
 const Op max_dim_op = {.name = "max",
                        .infer = places_infer,
                        .cpu = values_and_places_cpu<true>,
+                       .cuda = places_cuda<true>,
                        .grad = values_grad,
                        .saves = save_output(1),
                        .outputs = 2,
@@ -274,6 +302,7 @@ const Op max_dim_op = {.name = "max",
 const Op min_dim_op = {.name = "min",
                        .infer = places_infer,
                        .cpu = values_and_places_cpu<false>,
+                       .cuda = places_cuda<false>,
                        .grad = values_grad,
                        .saves = save_output(1),
                        .outputs = 2,

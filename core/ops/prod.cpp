@@ -1,5 +1,6 @@
 // prod.
 #include <tarn/core/autocast.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
@@ -17,6 +18,10 @@ namespace {
 
 void prod_cpu(const Args& a, Tensor* out) {
   reduce_into(a[0], DimSet(a.attrs<ReduceAttrs>().dims), ReduceKind::Prod, *out);
+}
+
+void prod_cuda(const Args& a, Tensor* out) {
+  reduce_cuda("prod", a[0], DimSet(a.attrs<ReduceAttrs>().dims), Reducer::Prod, *out);
 }
 
 // y[i] = x[0] ... x[i-1] along the last dim, by doubling (Hillis and Steele, 1986): products alone, so that
@@ -57,6 +62,7 @@ const Op prod_op = {.name = "prod",
                     .kind = Kind::Reduce,
                     .infer = reduce_infer,
                     .cpu = prod_cpu,
+                    .cuda = prod_cuda,
                     .grad = prod_grad,
                     .saves = save_input(0) | save_output()};
 

@@ -6,6 +6,8 @@
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/slices.h>
 #include <tarn/core/cpu/softmax_kernels.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
@@ -169,6 +171,27 @@ void softmax_grad_cpu(const Args& a, Tensor* out) {
   });
 }
 
+// Inputs: x, or the gradient and y.
+template <SoftmaxKind kind>
+void softmax_cuda(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  ScalarType compute = compute_dtype_of(a[0].dtype());
+  Tensor in = row_major(a[0], compute), y = a.count() > 1 ? row_major(a[1], compute) : Tensor();
+  Tensor target = row_major_output(*out, compute);
+  int dim = int(a.attrs<SoftmaxAttrs>().dim);
+  SoftmaxCall call{.kind = kind,
+                   .compute = compute_of(compute),
+                   .out = target.data_ptr(),
+                   .a = in.data_ptr(),
+                   .b = address_of(y),
+                   .outer = 1,
+                   .n = 1,
+                   .inner = 1};
+  for (int d = 0; d < in.dim(); ++d) (d < dim ? call.outer : d == dim ? call.n : call.inner) *= in.sizes()[d];
+  launch_cuda(a.op.name, &CudaTable::softmax, call);
+  finish_output(*out, target);
+}
+
 void softmax_grad_grad(GradArgs& g);
 void log_softmax_grad_grad(GradArgs& g);
 
@@ -177,11 +200,13 @@ constexpr Saves kSaveBoth = save_input(0) | save_input(1);
 const Op softmax_grad_op = {.name = "softmax_backward",
                             .infer = softmax_infer,
                             .cpu = softmax_grad_cpu<false>,
+                            .cuda = softmax_cuda<SoftmaxKind::SoftmaxGrad>,
                             .grad = softmax_grad_grad,
                             .saves = kSaveBoth};
 const Op log_softmax_grad_op = {.name = "log_softmax_backward",
                                 .infer = softmax_infer,
                                 .cpu = softmax_grad_cpu<true>,
+                                .cuda = softmax_cuda<SoftmaxKind::LogSoftmaxGrad>,
                                 .grad = log_softmax_grad_grad,
                                 .saves = kSaveBoth};
 
@@ -211,11 +236,13 @@ void grad_by(GradArgs& g) {
 const Op softmax_op = {.name = "softmax",
                        .infer = softmax_infer,
                        .cpu = softmax_cpu<false>,
+                       .cuda = softmax_cuda<SoftmaxKind::Softmax>,
                        .grad = grad_by<softmax_grad_op>,
                        .saves = save_output()};
 const Op log_softmax_op = {.name = "log_softmax",
                            .infer = softmax_infer,
                            .cpu = softmax_cpu<true>,
+                           .cuda = softmax_cuda<SoftmaxKind::LogSoftmax>,
                            .grad = grad_by<log_softmax_grad_op>,
                            .saves = save_output()};
 

@@ -1,4 +1,5 @@
 // sum and mean.
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
@@ -17,13 +18,21 @@ void sum_cpu(const Args& a, Tensor* out) {
   reduce_into(a[0], DimSet(a.attrs<ReduceAttrs>().dims), ReduceKind::Sum, *out);
 }
 
+void sum_cuda(const Args& a, Tensor* out) {
+  reduce_cuda("sum", a[0], DimSet(a.attrs<ReduceAttrs>().dims), Reducer::Sum, *out);
+}
+
 void sum_grad(GradArgs& g) {
   const auto& attrs = g.attrs<ReduceAttrs>();
   g.set(0, spread(g.grad(), g.input_sizes(0), DimSet(attrs.dims), attrs.keepdim));
 }
 
-const Op sum_op = {
-    .name = "sum", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = sum_cpu, .grad = sum_grad};
+const Op sum_op = {.name = "sum",
+                   .kind = Kind::Reduce,
+                   .infer = reduce_infer,
+                   .cpu = sum_cpu,
+                   .cuda = sum_cuda,
+                   .grad = sum_grad};
 
 Tensor sum_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
   ScalarType result = dtype.value_or(is_floating(x.dtype()) ? x.dtype() : kLong);
@@ -43,6 +52,11 @@ void mean_cpu(const Args& a, Tensor* out) {
   });
 }
 
+void mean_cuda(const Args& a, Tensor* out) {
+  DimSet dims = DimSet(a.attrs<ReduceAttrs>().dims);
+  reduce_cuda("mean", a[0], dims, Reducer::Sum, *out, double(reduced_count(a[0].sizes(), dims)));
+}
+
 void mean_grad(GradArgs& g) {
   const auto& attrs = g.attrs<ReduceAttrs>();
   DimSet dims = DimSet(attrs.dims);
@@ -50,8 +64,12 @@ void mean_grad(GradArgs& g) {
   g.set(0, spread(div(g.grad(), count), g.input_sizes(0), dims, attrs.keepdim));
 }
 
-const Op mean_op = {
-    .name = "mean", .kind = Kind::Reduce, .infer = reduce_infer, .cpu = mean_cpu, .grad = mean_grad};
+const Op mean_op = {.name = "mean",
+                    .kind = Kind::Reduce,
+                    .infer = reduce_infer,
+                    .cpu = mean_cpu,
+                    .cuda = mean_cuda,
+                    .grad = mean_grad};
 
 Tensor mean_over(const Tensor& x, DimSet dims, bool keepdim, std::optional<ScalarType> dtype) {
   ScalarType result = dtype.value_or(x.dtype());

@@ -54,6 +54,13 @@ int clear(void* to, size_t bytes, void* stream) {
   return status(cudaMemsetAsync(to, 0, bytes, stream_of(stream)));
 }
 
+void block_taken(void* p, size_t bytes, void* stream) {
+  if (tarn_emu_block_taken) tarn_emu_block_taken(p, bytes, stream_of(stream));
+}
+void block_returned(void* p, void* stream) {
+  if (tarn_emu_block_returned) tarn_emu_block_returned(p, stream_of(stream));
+}
+
 int query(cudaError_t error, bool* done) {
   *done = error == cudaSuccess;
   return error == cudaErrorNotReady ? (cudaGetLastError(), 0) : status(error);
@@ -117,6 +124,16 @@ const CudaTable table = {
     .pointwise = kernel<PointwiseCall, pointwise_launch>,
     .copy_elements = kernel<CopyCall, copy_launch>,
     .fill = kernel<FillCall, fill_launch>,
+    .reduce = kernel<ReduceCall, reduce_launch>,
+    .places = kernel<PlaceCall, places_launch>,
+    .softmax = kernel<SoftmaxCall, softmax_launch>,
+    .cross_entropy = kernel<CrossEntropyCall, cross_entropy_launch>,
+    .cross_entropy_grad = kernel<CrossEntropyGradCall, cross_entropy_grad_launch>,
+    .batch_norm = kernel<BatchNormCall, batch_norm_launch>,
+    .batch_norm_eval = kernel<BatchNormEvalCall, batch_norm_eval_launch>,
+    .batch_norm_grad = kernel<BatchNormGradCall, batch_norm_grad_launch>,
+    .running_statistics = kernel<RunningCall, running_statistics_launch>,
+    .sgd = kernel<SgdCall, sgd_launch>,
 };
 
 }  // namespace
