@@ -8,6 +8,7 @@
 
 #include <tarn/core/cpu/contractions.h>
 #include <tarn/core/cpu/scratch.h>
+#include <tarn/core/cuda/contractions.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/parallel.h>
 
@@ -243,6 +244,7 @@ void gemm_integer(const GemmProblem& p) {
 }  // namespace
 
 void gemm(const GemmProblem& p) {
+  if (!p.device.is_cpu()) return gemm_cuda(p);
   if (p.batch * p.m * p.n == 0) return;
   switch (p.dtype) {
     case kFloat:

@@ -1,6 +1,7 @@
 // Matrix products of any strides and dtype: the driver over a provider's single-threaded GEMM.
 #pragma once
 
+#include <tarn/core/device.h>
 #include <tarn/core/dtype.h>
 
 namespace tarn::inline v1::detail {
@@ -20,11 +21,12 @@ struct GemmProblem {
   MatrixBatch a, b, c;
   double alpha = 1, beta = 1;
   void* out;
+  Device device;  // where all of it is
 };
 
-// Any dtype but bool. Half and BFloat16 are summed in float and rounded once; integers wrap. The result has
-// the same bits for any number of threads: the pieces that threads take, and splits of k, depend on the shape
-// alone.
+// On the CPU any dtype but bool; on a device core/cuda/contractions.h. Half and BFloat16 are summed in float
+// and rounded once; integers wrap. The result has the same bits for any number of threads: the pieces that
+// threads take, and splits of k, depend on the shape alone.
 void gemm(const GemmProblem& p);
 
 }  // namespace tarn::inline v1::detail

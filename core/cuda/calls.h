@@ -4,6 +4,7 @@
 // checks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tarn::inline v1::detail {
@@ -238,6 +239,44 @@ struct RunningCall {
   void uses(F f) const {
     for (int i = 0; i < 2; ++i) f(running[i], true), f(batch[i], false);
   }
+};
+
+// --- library calls: products by cuBLASLt, convolutions by cuDNN ---
+
+// A batch of matrices; one of the last two strides is 1 (or that dim's size is).
+struct GemmMatrix {
+  const void* data;
+  int64_t batch_stride, row_stride, column_stride;
+};
+
+// out (batch, m, n), row-major, = alpha * a (m, k) b (k, n) + beta * out, + bias (n) if it is not null.
+struct ProductCall {
+  Elem type;
+  int64_t batch, m, n, k;
+  GemmMatrix a, b;
+  void* out;
+  const void* bias;
+  double alpha, beta;
+  void* workspace;
+  size_t workspace_bytes;
+};
+
+enum class ConvKind : int { Forward, InputGrad, WeightGrad };
+
+// y = conv(x, w), of which two are read and the third is written. x (N, C, ...), w (outputs, C / groups,
+// ...), y all row-major, or all channels last; `rank` spatial dims, 2 or 3; padding is the same on both
+// sides.
+struct ConvCall {
+  ConvKind kind;
+  Elem type;
+  int rank;
+  bool channels_last;
+  int x_sizes[5], w_sizes[5], y_sizes[5];
+  int padding[3], stride[3], dilation[3], groups;
+  void *x, *w, *y;
+  bool accumulate;  // the result is added to what is there
+  void* workspace;
+  size_t workspace_bytes;
 };
 
 // --- optimizers: a launch updates up to kUpdateParams parameters ---

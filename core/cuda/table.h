@@ -45,6 +45,12 @@ struct CudaTable {
   int (*query_event)(void* event, bool* done);
   int (*elapsed)(float* milliseconds, void* from, void* to);
 
+  // --- libraries: how much workspace a call wants, and the call ---
+  int (*gemm_workspace)(const ProductCall& call, size_t* bytes);
+  int (*gemm)(const ProductCall& call, void* stream);
+  int (*conv_workspace)(const ConvCall& call, size_t* bytes);
+  int (*conv)(const ConvCall& call, void* stream);
+
   // --- kernels ---
   int (*pointwise)(const PointwiseCall& call, void* stream);
   int (*copy_elements)(const CopyCall& call, void* stream);

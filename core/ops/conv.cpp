@@ -4,6 +4,7 @@
 #include <tarn/core/ops/conv.h>
 
 #include <tarn/core/cpu/conv.h>
+#include <tarn/core/cuda/contractions.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
@@ -155,7 +156,7 @@ void finish_output(const Tensor& out, const Tensor& computed) {
   if (!out.is_same(computed)) copy_elements(out, computed);
 }
 
-// No input, so sums of nothing.
+// The bias alone, or 0.
 void fill_empty(const Tensor& out, const Tensor& bias) {
   if (!bias.defined()) return fill_elements(out, 0);
   Dims strides(int(out.dim()), 0);
@@ -163,7 +164,7 @@ void fill_empty(const Tensor& out, const Tensor& bias) {
   copy_elements(out, make_alias(bias, out.sizes(), strides, bias.storage_offset()));
 }
 
-void cpu(const Args& a, Tensor* out) {
+void forward(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &w = a[1], &bias = a[2];
   if (out->numel() == 0) return;
   if (w.numel() == 0 || x.numel() == 0) return fill_empty(*out, bias);
@@ -171,32 +172,45 @@ void cpu(const Args& a, Tensor* out) {
       is_channels_last(*out) || (x.dim() == 4 && (is_channels_last(x) || is_channels_last(w)));
   Tensor xs = prepared(x, channels_last), ws = prepared(w, channels_last), bs = prepared(bias, false);
   Tensor ys = prepared_output(*out, channels_last);
-  conv_forward(shape_of(a.attrs<ConvAttrs>(), x, w, *out, channels_last), ys.dtype(), xs.data_ptr(),
-               ws.data_ptr(), bias.defined() ? bs.data_ptr() : nullptr, ys.data_ptr());
+  ConvShape shape = shape_of(a.attrs<ConvAttrs>(), x, w, *out, channels_last);
+  if (out->is_cpu()) {
+    conv_forward(shape, ys.dtype(), xs.data_ptr(), ws.data_ptr(), bias.defined() ? bs.data_ptr() : nullptr,
+                 ys.data_ptr());
+  } else {
+    if (bias.defined()) fill_empty(ys, bs);
+    conv_cuda(ConvKind::Forward, shape, ys.dtype(), xs.data_ptr(), ws.data_ptr(), ys.data_ptr(),
+              bias.defined());
+  }
   finish_output(*out, ys);
 }
 
-void cpu_input_grad(const Args& a, Tensor* out) {
+void make_input_grad(const Args& a, Tensor* out) {
   const Tensor &gy = a[0], &w = a[1];
   if (out->numel() == 0) return;
   if (w.numel() == 0 || gy.numel() == 0) return fill_elements(*out, 0);
   bool channels_last = gy.dim() == 4 && (is_channels_last(gy) || is_channels_last(w));
   Tensor gs = prepared(gy, channels_last), ws = prepared(w, channels_last);
   Tensor xs = prepared_output(*out, channels_last);
-  conv_backward_input(shape_of(a.attrs<ConvGradAttrs>().conv, *out, w, gy, channels_last), xs.dtype(),
-                      gs.data_ptr(), ws.data_ptr(), xs.data_ptr());
+  ConvShape shape = shape_of(a.attrs<ConvGradAttrs>().conv, *out, w, gy, channels_last);
+  if (out->is_cpu())
+    conv_backward_input(shape, xs.dtype(), gs.data_ptr(), ws.data_ptr(), xs.data_ptr());
+  else
+    conv_cuda(ConvKind::InputGrad, shape, xs.dtype(), xs.data_ptr(), ws.data_ptr(), gs.data_ptr());
   finish_output(*out, xs);
 }
 
-void cpu_weight_grad(const Args& a, Tensor* out) {
+void make_weight_grad(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &gy = a[1];
   if (out->numel() == 0) return;
   if (x.numel() == 0 || gy.numel() == 0) return fill_elements(*out, 0);
   bool channels_last = x.dim() == 4 && (is_channels_last(x) || is_channels_last(gy));
   Tensor xs = prepared(x, channels_last), gs = prepared(gy, channels_last);
   Tensor ws = prepared_output(*out, channels_last);
-  conv_backward_weight(shape_of(a.attrs<ConvGradAttrs>().conv, x, *out, gy, channels_last), ws.dtype(),
-                       xs.data_ptr(), gs.data_ptr(), ws.data_ptr());
+  ConvShape shape = shape_of(a.attrs<ConvGradAttrs>().conv, x, *out, gy, channels_last);
+  if (out->is_cpu())
+    conv_backward_weight(shape, ws.dtype(), xs.data_ptr(), gs.data_ptr(), ws.data_ptr());
+  else
+    conv_cuda(ConvKind::WeightGrad, shape, ws.dtype(), xs.data_ptr(), ws.data_ptr(), gs.data_ptr());
   finish_output(*out, ws);
 }
 
@@ -245,7 +259,8 @@ constexpr Op conv_op(const char* name) {
   return {.name = name,
           .kind = Kind::Contraction,
           .infer = infer,
-          .cpu = cpu,
+          .cpu = forward,
+          .cuda = forward,
           .grad = grad,
           .saves_for = saves_for,
           .autocast = Autocast::Lower};
@@ -256,13 +271,15 @@ const Op conv3d_op = conv_op("conv3d");
 const Op conv_input_grad_op = {.name = "conv_input_grad",
                                .kind = Kind::Contraction,
                                .infer = infer_input_grad,
-                               .cpu = cpu_input_grad,
+                               .cpu = make_input_grad,
+                               .cuda = make_input_grad,
                                .grad = grad_of_input_grad,
                                .saves_for = saves_for};
 const Op conv_weight_grad_op = {.name = "conv_weight_grad",
                                 .kind = Kind::Contraction,
                                 .infer = infer_weight_grad,
-                                .cpu = cpu_weight_grad,
+                                .cpu = make_weight_grad,
+                                .cuda = make_weight_grad,
                                 .grad = grad_of_weight_grad,
                                 .saves_for = saves_for};
 

@@ -47,7 +47,7 @@ MatrixBatch rows_of(const Tensor& x) {
   return {x.data_ptr(), 0, x.dim() > 1 ? x.strides()[int(x.dim()) - 2] : 0, x.strides()[int(x.dim()) - 1]};
 }
 
-void cpu(const Args& a, Tensor* out) {
+void kernel(const Args& a, Tensor* out) {
   const Tensor &weight = a[1], &bias = a[2];
   Tensor x = has_even_rows(a[0]) ? a[0] : dense(a[0]);
   int64_t in = weight.sizes()[1], outputs = weight.sizes()[0],
@@ -60,7 +60,8 @@ void cpu(const Args& a, Tensor* out) {
                 .a = rows_of(x),
                 .b = {weight.data_ptr(), 0, weight.strides()[1], weight.strides()[0]},
                 .c = {},
-                .out = out->data_ptr()};
+                .out = out->data_ptr(),
+                .device = out->device()};
   if (bias.defined()) p.c = {bias.data_ptr(), 0, 0, bias.numel() > 1 ? bias.strides()[0] : 0};
   gemm(p);
 }
@@ -83,7 +84,8 @@ Saves saves_for(uint32_t needs) { return (needs & 1 ? save_input(1) : 0) | (need
 const Op linear_op = {.name = "linear",
                       .kind = Kind::Contraction,
                       .infer = infer,
-                      .cpu = cpu,
+                      .cpu = kernel,
+                      .cuda = kernel,
                       .grad = grad,
                       .saves_for = saves_for,
                       .autocast = Autocast::Lower};

@@ -77,7 +77,7 @@ void set_scalars(const Args& a, GemmProblem& p) {
   if (a.scalars.size() > 1) p.beta = a.scalar(1).to_double();
 }
 
-void mm_cpu(const Args& a, Tensor* out) {
+void mm_kernel(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &y = a[1];
   GemmProblem p{.dtype = x.dtype(),
                 .batch = 1,
@@ -87,13 +87,14 @@ void mm_cpu(const Args& a, Tensor* out) {
                 .a = as_matrix(x),
                 .b = as_matrix(y),
                 .c = {},
-                .out = out->data_ptr()};
+                .out = out->data_ptr(),
+                .device = out->device()};
   if (a.count() > 2 && a[2].defined()) p.c = broadcast_matrix(a[2], 2);
   set_scalars(a, p);
   gemm(p);
 }
 
-void bmm_cpu(const Args& a, Tensor* out) {
+void bmm_kernel(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &y = a[1];
   GemmProblem p{.dtype = x.dtype(),
                 .batch = x.sizes()[0],
@@ -103,7 +104,8 @@ void bmm_cpu(const Args& a, Tensor* out) {
                 .a = as_batch(x),
                 .b = as_batch(y),
                 .c = {},
-                .out = out->data_ptr()};
+                .out = out->data_ptr(),
+                .device = out->device()};
   if (a.count() > 2 && a[2].defined()) p.c = broadcast_matrix(a[2], 3);
   set_scalars(a, p);
   gemm(p);
@@ -128,28 +130,32 @@ void product_grad(GradArgs& g) {
 const Op mm_op = {.name = "mm",
                   .kind = Kind::Contraction,
                   .infer = mm_infer,
-                  .cpu = mm_cpu,
+                  .cpu = mm_kernel,
+                  .cuda = mm_kernel,
                   .grad = product_grad,
                   .saves_for = factors_saved,
                   .autocast = Autocast::Lower};
 const Op addmm_op = {.name = "addmm",
                      .kind = Kind::Contraction,
                      .infer = mm_infer,
-                     .cpu = mm_cpu,
+                     .cpu = mm_kernel,
+                     .cuda = mm_kernel,
                      .grad = product_grad,
                      .saves_for = factors_saved,
                      .autocast = Autocast::Lower};
 const Op bmm_op = {.name = "bmm",
                    .kind = Kind::Contraction,
                    .infer = bmm_infer,
-                   .cpu = bmm_cpu,
+                   .cpu = bmm_kernel,
+                   .cuda = bmm_kernel,
                    .grad = product_grad,
                    .saves_for = factors_saved,
                    .autocast = Autocast::Lower};
 const Op baddbmm_op = {.name = "baddbmm",
                        .kind = Kind::Contraction,
                        .infer = bmm_infer,
-                       .cpu = bmm_cpu,
+                       .cpu = bmm_kernel,
+                       .cuda = bmm_kernel,
                        .grad = product_grad,
                        .saves_for = factors_saved,
                        .autocast = Autocast::Lower};
@@ -172,7 +178,7 @@ void mv_infer(const Args& a, Spec* out) {
   set_spec(a, {x.sizes()[0]}, out);
 }
 
-void mv_cpu(const Args& a, Tensor* out) {
+void mv_kernel(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &v = a[1];
   gemm({.dtype = x.dtype(),
         .batch = 1,
@@ -182,7 +188,8 @@ void mv_cpu(const Args& a, Tensor* out) {
         .a = as_matrix(x),
         .b = {v.data_ptr(), 0, v.strides()[0], 1},
         .c = {},
-        .out = out->data_ptr()});
+        .out = out->data_ptr(),
+        .device = out->device()});
 }
 
 void mv_grad(GradArgs& g) {
@@ -193,7 +200,8 @@ void mv_grad(GradArgs& g) {
 const Op mv_op = {.name = "mv",
                   .kind = Kind::Contraction,
                   .infer = mv_infer,
-                  .cpu = mv_cpu,
+                  .cpu = mv_kernel,
+                  .cuda = mv_kernel,
                   .grad = mv_grad,
                   .saves_for = factors_saved,
                   .autocast = Autocast::Lower};
@@ -209,7 +217,7 @@ void dot_infer(const Args& a, Spec* out) {
   set_spec(a, {}, out);
 }
 
-void dot_cpu(const Args& a, Tensor* out) {
+void dot_kernel(const Args& a, Tensor* out) {
   const Tensor &x = a[0], &y = a[1];
   gemm({.dtype = x.dtype(),
         .batch = 1,
@@ -219,7 +227,8 @@ void dot_cpu(const Args& a, Tensor* out) {
         .a = {x.data_ptr(), 0, 1, x.strides()[0]},
         .b = {y.data_ptr(), 0, y.strides()[0], 1},
         .c = {},
-        .out = out->data_ptr()});
+        .out = out->data_ptr(),
+        .device = out->device()});
 }
 
 void dot_grad(GradArgs& g) {
@@ -230,7 +239,8 @@ void dot_grad(GradArgs& g) {
 const Op dot_op = {.name = "dot",
                    .kind = Kind::Contraction,
                    .infer = dot_infer,
-                   .cpu = dot_cpu,
+                   .cpu = dot_kernel,
+                   .cuda = dot_kernel,
                    .grad = dot_grad,
                    .saves_for = factors_saved,
                    .autocast = Autocast::Widest};

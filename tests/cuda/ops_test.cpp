@@ -145,3 +145,66 @@ TEST_CASE("an SGD step over all parameters is one launch") {
     for (int i = 0; i < 4; ++i) CHECK_DEVICE(trained(on, i, nullptr));
   }
 }
+
+TEST_CASE("matrix products of all layouts, with and without bias") {
+  for (ScalarType dtype : kReal) {
+    Tensor a = formula_tensor({5, 7}, dtype), b = formula_tensor({7, 3}, dtype),
+           c = formula_tensor({5, 3}, dtype);
+    Tensor weight = formula_tensor({3, 7}, dtype), bias = formula_tensor({3}, dtype);
+    CHECK_DEVICE(on(a).mm(on(b)));
+    CHECK_DEVICE(on(b).t().mm(on(a).t()));
+    CHECK_DEVICE(on(a).t().mm(on(c)));
+    CHECK_DEVICE(addmm(on(c), on(a), on(b), 0.5, 2));
+    CHECK_DEVICE(addmm(on(bias), on(a), on(b)));
+    CHECK_DEVICE(linear(on(a), on(weight), on(bias)));
+    CHECK_DEVICE(linear(on(a), on(weight)));
+    CHECK_DEVICE(linear(on(formula_tensor({2, 5, 7}, dtype)), on(weight), on(bias)));
+    CHECK_DEVICE(bmm(on(formula_tensor({4, 5, 7}, dtype)), on(formula_tensor({4, 7, 3}, dtype))));
+    CHECK_DEVICE(matmul(on(formula_tensor({4, 5, 7}, dtype)), on(b)));
+    CHECK_DEVICE(on(a).mv(on(formula_tensor({7}, dtype))));
+    CHECK_DEVICE(on(bias).dot(on(bias)));
+    CHECK_DEVICE(on(formula_tensor({10, 14}, dtype)).slice(0, 0, 10, 2).slice(1, 0, 14, 2).mm(on(b)));
+    auto gradient = [&](auto on, bool of_weight) {
+      Tensor x = on(a).detach().requires_grad_(), w = on(weight).detach().requires_grad_();
+      linear(x, w, on(bias)).backward(on(c));
+      return of_weight ? w.grad() : x.grad();
+    };
+    CHECK_DEVICE(gradient(on, true));
+    CHECK_DEVICE(gradient(on, false));
+  }
+  CHECK_DEVICE(linear(on(formula_tensor({8, 16}, kHalf, kUnit)), on(formula_tensor({8, 16}, kHalf, kUnit))),
+               {1e-2, 1e-2});
+}
+
+TEST_CASE("convolutions and their gradients, strided, grouped, in both layouts") {
+  struct Case {
+    std::vector<int64_t> x, w;
+    int64_t stride, padding, dilation, groups;
+  };
+  const Case cases[] = {{{2, 3, 8, 9}, {4, 3, 3, 3}, 1, 1, 1, 1},
+                        {{2, 3, 8, 9}, {4, 3, 3, 3}, 2, 1, 1, 1},
+                        {{2, 4, 7, 7}, {6, 2, 3, 3}, 1, 2, 2, 2},
+                        {{2, 3, 6, 6}, {5, 3, 1, 1}, 2, 0, 1, 1}};
+  for (ScalarType dtype : kReal) {
+    for (const Case& c : cases) {
+      for (bool channels_last : {false, true}) {
+        MemoryFormat format = channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+        Tensor x = formula_tensor(c.x, dtype).contiguous(format), w = formula_tensor(c.w, dtype, kUnit);
+        Tensor bias = formula_tensor({c.w[0]}, dtype);
+        auto results = [&](auto on, int which) {
+          Tensor leaf = on(x).detach().requires_grad_(), weight = on(w).detach().requires_grad_();
+          Tensor b = on(bias).detach().requires_grad_();
+          Tensor y = conv2d(leaf, weight, b, c.stride, c.padding, c.dilation, c.groups);
+          y.backward(on(formula_tensor(y.sizes(), dtype, kUnit)));
+          Tensor all[] = {y.detach(), leaf.grad(), weight.grad(), b.grad()};
+          return all[which];
+        };
+        Tolerance tolerance = dtype == kFloat ? Tolerance{2e-4, 1e-4} : Tolerance{1e-10, 1e-11};
+        for (int i = 0; i < 4; ++i) CHECK_DEVICE(results(on, i), tolerance);
+      }
+    }
+  }
+  CHECK_DEVICE(conv1d(on(formula_tensor({2, 3, 9})), on(formula_tensor({4, 3, 3}))), {1e-4, 1e-4});
+  CHECK_DEVICE(conv3d(on(formula_tensor({1, 2, 4, 5, 6})), on(formula_tensor({3, 2, 2, 2, 2}))),
+               {1e-4, 1e-4});
+}

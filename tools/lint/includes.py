@@ -16,7 +16,7 @@ RANK = {folder: rank for rank, folders in enumerate(LAYERS) for folder in folder
 UMBRELLA = len(LAYERS) - 2  # tarn.h and compat/ see every room, and only the last layer sees them
 
 BACKENDS = re.compile(r"(Eigen/|unsupported/Eigen|eigen3/|oneapi/dnnl|dnnl|omp\.h|cuda|cudnn|cublas|nccl|nvrtc|gloo/)")
-BACKEND_FILES = re.compile(r"(core/(cpu|cuda|emu|ops)/[^/]+\.(cpp|cu)|core/(cpu|cuda|emu)/[^/]+\.h|core/parallel\.cpp|"
+BACKEND_FILES = re.compile(r"(core/(cpu|cuda|cuda/device|emu|ops)/[^/]+\.(cpp|cu)|core/(cpu|cuda|cuda/device|emu)/[^/]+\.h|core/parallel\.cpp|"
                            r"compile/jit_.*\.cpp|distributed/.*\.cpp)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)')
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <tarn/core/cuda/device/launchers.h>
+#include <tarn/core/cuda/device/libraries.h>
 #include <tarn/core/cuda/table.h>
 #include <tarn/core/emu/blocks.h>
 
@@ -12,7 +13,9 @@ namespace tarn::inline v1::detail {
 
 namespace {
 
-const char* error_text(int status) { return cudaGetErrorString(cudaError_t(status)); }
+const char* error_text(int status) {
+  return status == kLibraryError ? library_error_text() : cudaGetErrorString(cudaError_t(status));
+}
 
 // A failed call's status is also kept by the runtime; it is ours to clear, unless the device is lost.
 int status(cudaError_t error) {
@@ -52,13 +55,6 @@ int copy(void* to, const void* from, size_t bytes, CopyKind kind, void* stream) 
 }
 int clear(void* to, size_t bytes, void* stream) {
   return status(cudaMemsetAsync(to, 0, bytes, stream_of(stream)));
-}
-
-void block_taken(void* p, size_t bytes, void* stream) {
-  if (tarn_emu_block_taken) tarn_emu_block_taken(p, bytes, stream_of(stream));
-}
-void block_returned(void* p, void* stream) {
-  if (tarn_emu_block_returned) tarn_emu_block_returned(p, stream_of(stream));
 }
 
 int query(cudaError_t error, bool* done) {
@@ -121,6 +117,10 @@ const CudaTable table = {
     .synchronize_event = synchronize_event,
     .query_event = query_event,
     .elapsed = elapsed,
+    .gemm_workspace = gemm_workspace,
+    .gemm = gemm,
+    .conv_workspace = conv_workspace,
+    .conv = conv,
     .pointwise = kernel<PointwiseCall, pointwise_launch>,
     .copy_elements = kernel<CopyCall, copy_launch>,
     .fill = kernel<FillCall, fill_launch>,

@@ -1,0 +1,22 @@
+// cuBLASLt and cuDNN as the call table has them. Their errors become one status whose text is kept per
+// thread.
+#pragma once
+
+#include <string>
+
+#include <tarn/core/cuda/calls.h>
+
+namespace tarn::inline v1::detail {
+
+constexpr int kLibraryError = 1 << 20;
+
+const char* library_error_text();
+// Keeps the text; returns kLibraryError.
+int library_error(std::string text);
+
+int gemm_workspace(const ProductCall& call, size_t* bytes);
+int gemm(const ProductCall& call, void* stream);
+int conv_workspace(const ConvCall& call, size_t* bytes);
+int conv(const ConvCall& call, void* stream);
+
+}  // namespace tarn::inline v1::detail
