@@ -1,6 +1,6 @@
 #!/bin/sh
 # list_cases.sh PROGRAM ROOM OUTPUT: writes a ctest script with one test for each TEST_CASE of a Catch2 program.
-# A case tagged [slow], [fuzz] or [isa] gets that word as a second label; [!mayfail] and the like are Catch2's business.
+# A case tagged [slow], [fuzz], [isa] or [rooms] gets that word as a second label; [!mayfail] and the like are Catch2's business.
 set -eu
 program=$1 room=$2 output=$3
 
@@ -13,7 +13,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for tag in slow fuzz isa; do names "[$tag]" | sed "s/^/$tag /"; done >"$work/tagged"
+for tag in slow fuzz isa rooms; do names "[$tag]" | sed "s/^/$tag /"; done >"$work/tagged"
 names >"$work/all"
 
 awk -v program="$program" -v room="$room" '
