@@ -9,7 +9,8 @@ template <Fault kFault, class T>
 __global__ void __launch_bounds__(256) add_kernel(const T* x, const T* b, T* y, long long n) {
   constexpr int kWidth = 16 / sizeof(T);
   using Pack = Vec<T, kWidth>;
-  long long step = (long long)gridDim.x * blockDim.x, first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  long long step = (long long)gridDim.x * blockDim.x,
+            first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   const Pack* packs = reinterpret_cast<const Pack*>(x + (kFault == Fault::Misaligned));
   for (long long i = first; i < n / kWidth; i += step) {
     Pack p = packs[i], q = reinterpret_cast<const Pack*>(b)[i];
@@ -20,8 +21,10 @@ __global__ void __launch_bounds__(256) add_kernel(const T* x, const T* b, T* y, 
   for (long long i = n / kWidth * kWidth + first; i < end; i += step) y[i] = T(float(x[i]) + float(b[i]));
 }
 
-cudaError_t add(Fault fault, int blocks, const float* x, const float* b, float* y, long long n, cudaStream_t stream) {
-  if (fault == Fault::OffByOne) return launch(add_kernel<Fault::OffByOne, float>, blocks, 256, 0, stream, x, b, y, n);
+cudaError_t add(Fault fault, int blocks, const float* x, const float* b, float* y, long long n,
+                cudaStream_t stream) {
+  if (fault == Fault::OffByOne)
+    return launch(add_kernel<Fault::OffByOne, float>, blocks, 256, 0, stream, x, b, y, n);
   if (fault == Fault::Misaligned)
     return launch(add_kernel<Fault::Misaligned, float>, blocks, 256, 0, stream, x, b, y, n);
   return launch(add_kernel<Fault::None, float>, blocks, 256, 0, stream, x, b, y, n);
@@ -75,7 +78,8 @@ __global__ void __launch_bounds__(1024) softmax_kernel(const float* x, float* y,
   for (int c = threadIdx.x; c < cols; c += blockDim.x) y[begin + c] = row[c] / total;
 }
 
-cudaError_t softmax(Fault fault, int threads, const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+cudaError_t softmax(Fault fault, int threads, const float* x, float* y, int rows, int cols,
+                    cudaStream_t stream) {
   auto kernel = softmax_kernel<Fault::None>;
   if (fault == Fault::NoBarrierAfter) kernel = softmax_kernel<Fault::NoBarrierAfter>;
   if (fault == Fault::NoBarrierBefore) kernel = softmax_kernel<Fault::NoBarrierBefore>;
@@ -151,7 +155,8 @@ __global__ void votes(float* out, unsigned long long) {
 
 __global__ void counts(float* out, unsigned long long) {
   int t = threadIdx.x;
-  int count = __syncthreads_count(t % 5 == 0), any = __syncthreads_or(t == 63), all = __syncthreads_and(t < 63);
+  int count = __syncthreads_count(t % 5 == 0), any = __syncthreads_or(t == 63),
+      all = __syncthreads_and(t < 63);
   out[t] = float(count + 100 * any + 1000 * all);
 }
 
@@ -288,7 +293,8 @@ static auto kernel_of(Probe probe) {
   }
 }
 
-cudaError_t probe(Probe probe, int threads, size_t smem, float* out, unsigned long long number, cudaStream_t stream) {
+cudaError_t probe(Probe probe, int threads, size_t smem, float* out, unsigned long long number,
+                  cudaStream_t stream) {
   return launch(kernel_of(probe), 1, threads, smem, stream, out, number);
 }
 

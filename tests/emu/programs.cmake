@@ -1,5 +1,5 @@
-# The emulated device's own tests: test_emu with plain kernels, test_emu_check with kernels whose every access is checked.
-# They are linked with core/emu alone.
+#The emulated device's own tests: test_emu with plain kernels, test_emu_check with kernels whose every access is checked.
+#They are linked with core / emu alone.
 function(tarn_add_emulation_test program room checked)
   file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/emu/*.cu)
   tarn_emulated_kernels(${program}_kernels ${checked} ${kernels})

@@ -322,6 +322,18 @@ TEST_CASE("two threads drive two devices at once") {
   for (int d = 0; d < 2; ++d) CHECK(difference(results[d], softmax_of(numbers(500, d + 1), 5, 100)) < 1e-6f);
 }
 
+TEST_CASE("guarded device memory is closed to host code and open to kernels and copies") {
+  auto guarded = [](bool touch) {
+    tarn::emu::config().guard = true;
+    cudaSetDevice(0);
+    Array<float> x(numbers(64)), y(64);
+    if (twice(x, y, nullptr) != cudaSuccess || difference(y.get(), doubled(numbers(64))) != 0) _exit(1);
+    _exit(touch && y.p[3] > 0 ? 2 : 0);
+  };
+  CHECK(exit_status([&] { guarded(false); }) == 0);
+  CHECK(exit_status([&] { guarded(true); }) == 42);
+}
+
 TEST_CASE("an error is told once, with what CUDA calls it") {
   CHECK(std::string(cudaGetErrorName(cudaErrorInvalidValue)) == "cudaErrorInvalidValue");
   CHECK(cudaGetLastError() == cudaSuccess);

@@ -118,9 +118,9 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-// f ends the process in a child of this one.
+// What a child of this process that runs f exits with; -1 if a signal ended it.
 template <class F>
-bool is_deadly(F f) {
+int exit_status(F f) {
   pid_t child = fork();
   if (child == 0) {
     if (!freopen("/dev/null", "w", stderr)) _exit(0);
@@ -129,7 +129,12 @@ bool is_deadly(F f) {
   }
   int status = 0;
   waitpid(child, &status, 0);
-  return status != 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+template <class F>
+bool is_deadly(F f) {
+  return exit_status(f) != 0;
 }
 
 // Kernels of this program report their accesses.
