@@ -178,6 +178,36 @@ struct CrossEntropyGradCall {
   }
 };
 
+// --- pooling of `planes` row-major planes ---
+
+enum class PoolKind : int {
+  Max,      // out, places = the maxima of in's windows
+  Average,  // out = their means
+  Spread,   // the transpose of Average: in has a number per window, out is the plane
+  Scatter,  // the transpose of Gather: out[places[i]] += in[i] over zeros
+  Gather,   // out[i] = in[places[i]]
+};
+
+struct PoolCall {
+  PoolKind kind;
+  Compute compute;
+  const void* in;
+  void* out;
+  int64_t* places;
+  int64_t planes;
+  int64_t plane[2], windows[2];  // heights and widths: of what is pooled, of the windows' grid
+  bool adaptive, has_windows;    // without windows Scatter looks at all places
+  int64_t kernel[2], stride[2], padding[2], dilation[2];
+  bool count_include_pad;
+  int64_t divisor;  // 0: the windows' sizes
+  template <class F>
+  void uses(F f) const {
+    f(in, false);
+    f(out, true);
+    if (places) f(places, kind == PoolKind::Max);
+  }
+};
+
 // --- batch_norm: tensors are (N, C, size), row-major; what there is per channel is double ---
 
 struct BatchNormCall {

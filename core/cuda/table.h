@@ -65,6 +65,7 @@ struct CudaTable {
   int (*batch_norm_grad)(const BatchNormGradCall& call, void* stream);
   int (*running_statistics)(const RunningCall& call, void* stream);
   int (*sgd)(const SgdCall& call, void* stream);
+  int (*pool)(const PoolCall& call, void* stream);
 };
 
 }  // namespace tarn::inline v1::detail

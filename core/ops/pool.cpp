@@ -6,6 +6,8 @@
 
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/pooling.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/layout.h>
@@ -155,10 +157,6 @@ Tensor prepared_output(const Tensor& out) {
   return make_tensor(out.sizes(), out.strides(), kFloat, out.device());
 }
 
-void finish_output(const Tensor& out, const Tensor& computed) {
-  if (!out.is_same(computed)) copy_elements(out, computed);
-}
-
 template <class T>
 const PoolTable<T>& table() {
   if constexpr (std::is_same_v<T, float>)
@@ -187,6 +185,60 @@ void for_planes_or_rows(const Tensor& x, const Tensor& y, const Plane& plane, co
   int64_t lines = y.sizes()[2];
   for_units(N * lines, C * (in + out) / lines,
             [&](int64_t i) { rows(i / lines * C * in, i / lines * C * out, i % lines, i % lines + 1); });
+}
+
+// --- on a device: row-major planes. `pooled` has the plane's sizes, `grid` the windows' ---
+
+void pool_cuda(const char* op, PoolKind kind, const PoolAttrs* p, const Tensor& in, const Tensor& out,
+               const Tensor& places, const Tensor& pooled, const Tensor& grid) {
+  if (out.numel() == 0) return;
+  if (in.numel() == 0) return fill_elements(out, 0);
+  ScalarType dtype = compute_dtype_of(in.dtype());
+  Tensor from = row_major(in, dtype), to = row_major_output(out, dtype);
+  Tensor where = !places.defined()       ? Tensor()
+                 : kind == PoolKind::Max ? row_major_output(places, kLong)
+                                         : row_major(places, kLong);
+  PoolCall call{};
+  call.kind = kind;
+  call.compute = compute_of(dtype);
+  call.in = from.data_ptr();
+  call.out = to.data_ptr();
+  call.places = static_cast<int64_t*>(address_of(where));
+  call.planes = in.sizes()[0] * in.sizes()[1];
+  call.has_windows = p && (p->adaptive || p->kernel[0] > 0);
+  for (int d = 0; d < 2; ++d) {
+    call.plane[d] = pooled.sizes()[2 + d];
+    call.windows[d] = grid.sizes()[2 + d];
+    if (!p) continue;
+    call.kernel[d] = p->kernel[d];
+    call.stride[d] = p->stride[d];
+    call.padding[d] = p->padding[d];
+    call.dilation[d] = p->dilation[d];
+  }
+  if (p) {
+    call.adaptive = p->adaptive;
+    call.count_include_pad = p->count_include_pad;
+    call.divisor = p->divisor;
+  }
+  launch_cuda(op, &CudaTable::pool, call);
+  finish_output(out, to);
+  if (kind == PoolKind::Max) finish_output(places, where);
+}
+
+void max_cuda(const Args& a, Tensor* out) {
+  pool_cuda(a.op.name, PoolKind::Max, &a.attrs<PoolAttrs>(), a[0], out[0], out[1], a[0], out[0]);
+}
+void scatter_cuda(const Args& a, Tensor* out) {
+  pool_cuda(a.op.name, PoolKind::Scatter, &a.attrs<PoolGradAttrs>().pool, a[0], *out, a[1], *out, a[0]);
+}
+void gather_cuda(const Args& a, Tensor* out) {
+  pool_cuda(a.op.name, PoolKind::Gather, nullptr, a[0], *out, a[1], a[0], *out);
+}
+void average_cuda(const Args& a, Tensor* out) {
+  pool_cuda(a.op.name, PoolKind::Average, &a.attrs<PoolAttrs>(), a[0], *out, {}, a[0], *out);
+}
+void spread_cuda(const Args& a, Tensor* out) {
+  pool_cuda(a.op.name, PoolKind::Spread, &a.attrs<PoolGradAttrs>().pool, a[0], *out, {}, *out, a[0]);
 }
 
 // --- max ---
@@ -247,17 +299,20 @@ void gather_cpu(const Args& a, Tensor* out) {
   finish_output(*out, y);
 }
 
-Tensor scatter_places(const Tensor& gy, const Tensor& places, int64_t height, int64_t width);
+Tensor scatter_places(const Tensor& gy, const Tensor& places, int64_t height, int64_t width,
+                      const PoolAttrs& windows);
 Tensor gather_places(const Tensor& x, const Tensor& places);
 
 void max_grad(GradArgs& g) {
-  g.set(0, scatter_places(g.grad(), g.output(1), g.input_sizes(0)[2], g.input_sizes(0)[3]));
+  g.set(0, scatter_places(g.grad(), g.output(1), g.input_sizes(0)[2], g.input_sizes(0)[3],
+                          g.attrs<PoolAttrs>()));
 }
 
 void scatter_grad(GradArgs& g) { g.set(0, gather_places(g.grad(), g.input(1))); }
 
 void gather_grad(GradArgs& g) {
-  g.set(0, scatter_places(g.grad(), g.input(1), g.input_sizes(0)[2], g.input_sizes(0)[3]));
+  // What the windows were is not known here.
+  g.set(0, scatter_places(g.grad(), g.input(1), g.input_sizes(0)[2], g.input_sizes(0)[3], PoolAttrs()));
 }
 
 void infer_gather(const Args& a, Spec* out) { set_spec(a[0], a[1].sizes(), a[0].dtype(), out); }
@@ -266,6 +321,7 @@ constexpr Op max_op_named(const char* name) {
   return {.name = name,
           .infer = infer_pool,
           .cpu = max_cpu,
+          .cuda = max_cuda,
           .grad = max_grad,
           .saves = save_output(1),
           .outputs = 2,
@@ -277,16 +333,19 @@ const Op adaptive_max_pool2d_op = max_op_named("adaptive_max_pool2d");
 const Op scatter_op = {.name = "max_pool_grad",
                        .infer = infer_grad,
                        .cpu = scatter_cpu,
+                       .cuda = scatter_cuda,
                        .grad = scatter_grad,
                        .saves = save_input(1)};
 const Op gather_op = {.name = "max_pool_gather",
                       .infer = infer_gather,
                       .cpu = gather_cpu,
+                      .cuda = gather_cuda,
                       .grad = gather_grad,
                       .saves = save_input(1)};
 
-Tensor scatter_places(const Tensor& gy, const Tensor& places, int64_t height, int64_t width) {
-  PoolGradAttrs attrs;
+Tensor scatter_places(const Tensor& gy, const Tensor& places, int64_t height, int64_t width,
+                      const PoolAttrs& windows) {
+  PoolGradAttrs attrs{.pool = windows};
   attrs.sizes[0] = height;
   attrs.sizes[1] = width;
   return dispatch(scatter_op, {gy, places}, attrs);
@@ -352,14 +411,17 @@ void spread_grad(GradArgs& g) {
 }
 
 constexpr Op average_op_named(const char* name) {
-  return {.name = name, .infer = infer_pool, .cpu = average_cpu, .grad = average_grad};
+  return {.name = name, .infer = infer_pool, .cpu = average_cpu, .cuda = average_cuda, .grad = average_grad};
 }
 const Op avg_pool1d_op = average_op_named("avg_pool1d");
 const Op avg_pool2d_op = average_op_named("avg_pool2d");
 const Op adaptive_avg_pool1d_op = average_op_named("adaptive_avg_pool1d");
 const Op adaptive_avg_pool2d_op = average_op_named("adaptive_avg_pool2d");
-const Op avg_pool_spread_op = {
-    .name = "avg_pool_grad", .infer = infer_grad, .cpu = spread_cpu, .grad = spread_grad};
+const Op avg_pool_spread_op = {.name = "avg_pool_grad",
+                               .infer = infer_grad,
+                               .cpu = spread_cpu,
+                               .cuda = spread_cuda,
+                               .grad = spread_grad};
 
 const Op& average_op(const PoolAttrs& p) { return p.adaptive ? adaptive_avg_pool2d_op : avg_pool2d_op; }
 

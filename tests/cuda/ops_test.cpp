@@ -1,4 +1,6 @@
 // Each kernel against the CPU.
+#include <functional>
+
 #include <tarn/tests/cuda/device.h>
 
 using namespace tarn;
@@ -207,4 +209,43 @@ TEST_CASE("convolutions and their gradients, strided, grouped, in both layouts")
   CHECK_DEVICE(conv1d(on(formula_tensor({2, 3, 9})), on(formula_tensor({4, 3, 3}))), {1e-4, 1e-4});
   CHECK_DEVICE(conv3d(on(formula_tensor({1, 2, 4, 5, 6})), on(formula_tensor({3, 2, 2, 2, 2}))),
                {1e-4, 1e-4});
+}
+
+TEST_CASE("max and average pooling of overlapping, padded, dilated and adaptive windows") {
+  for (ScalarType dtype : kReal) {
+    for (bool channels_last : {false, true}) {
+      Tensor x = formula_tensor({2, 3, 9, 10}, dtype);
+      if (channels_last) x = x.contiguous(MemoryFormat::ChannelsLast);
+      using Pool = std::function<Tensor(const Tensor&)>;
+      const Pool pools[] = {
+          [](const Tensor& t) { return max_pool2d(t, 2); },
+          [](const Tensor& t) {
+            return max_pool2d(t, {3, 2}, {2, 1}, {1, 0}, {1, 2}, true);
+          },
+          [](const Tensor& t) {
+            return std::get<0>(adaptive_max_pool2d(t, {4, 3}));
+          },
+          [](const Tensor& t) { return avg_pool2d(t, 3, 2, 1); },
+          [](const Tensor& t) {
+            return avg_pool2d(t, {3, 2}, {2, 1}, {1, 1}, true, false);
+          },
+          [](const Tensor& t) { return avg_pool2d(t, 2, 2, 0, false, true, 3); },
+          [](const Tensor& t) {
+            return adaptive_avg_pool2d(t, {4, 3});
+          },
+          [](const Tensor& t) { return adaptive_avg_pool2d(t, 1); },
+      };
+      for (const Pool& pool : pools) {
+        CHECK_DEVICE(pool(on(x)));
+        auto gradient = [&](auto on) {
+          Tensor leaf = on(x).detach().requires_grad_();
+          Tensor y = pool(leaf);
+          y.backward(on(formula_tensor(y.sizes(), dtype, kUnit)));
+          return leaf.grad();
+        };
+        CHECK_DEVICE(gradient(on));
+      }
+    }
+  }
+  CHECK_DEVICE(std::get<1>(max_pool2d_with_indices(on(formula_tensor({2, 2, 6, 6})), 3, 1)));
 }

@@ -134,6 +134,7 @@ const CudaTable table = {
     .batch_norm_grad = kernel<BatchNormGradCall, batch_norm_grad_launch>,
     .running_statistics = kernel<RunningCall, running_statistics_launch>,
     .sgd = kernel<SgdCall, sgd_launch>,
+    .pool = kernel<PoolCall, pool_launch>,
 };
 
 }  // namespace
