@@ -108,7 +108,9 @@ void check_address(const Touch& a, bool shared) {
 [[noreturn, gnu::noinline, gnu::cold]] void race(const Touch& a, const Mark& other, bool other_writes) {
   fail_kernel(cudaErrorLaunchFailure, [&] {
     bool same_block = other.block == serial;
-    std::string who = same_block ? thread_name(uint32_t(other.thread)) : "a thread of another block";
+    std::string who = !same_block  ? "a thread of another block"
+                      : other.many ? "several threads"
+                                   : thread_name(uint32_t(other.thread));
     std::string verb = other.atomic ? "atomic" : other_writes ? "write" : "read";
     return "data race on " + describe(a.p) + ": " + a.verb() + a.by() + ", " + verb + " by " + who + " at " +
            source_line(other.pc) + (same_block ? ", with no barrier between" : "");

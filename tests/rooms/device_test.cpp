@@ -17,20 +17,36 @@ bool has_device() {
   return false;
 }
 
-}  // namespace
+// Eager and compiled, with counters that prove that the device did it.
+void compare(ScalarType dtype, int steps, double tolerance) {
+  Trained cpu = DemoStep(kCPU, dtype).run(steps);
+  int64_t launches = detail::cuda_launches();
+  Trained eager = DemoStep({kCUDA, 0}, dtype).run(steps);
+  CHECK(difference(eager, cpu, tolerance) == "");
+  CHECK(cpu.losses.back() < cpu.losses.front());
+  // Each of the 10 convolutions takes three calls a step, but for the images' gradient.
+  CHECK(detail::cuda_launches() - launches > steps * 29);
 
-TEST_CASE("the demo's step on a device equals the CPU's in float32") {
-  if (!has_device()) return;
-  int64_t before = detail::cuda_launches();
-  Trained device = DemoStep({kCUDA, 0}, kFloat).run(5), cpu = DemoStep(kCPU, kFloat).run(5);
-  CHECK(difference(device, cpu, 1e-4) == "");
-  // Each of the 10 convolutions takes three calls a step.
-  CHECK(detail::cuda_launches() - before > 5 * 10 * 3);
-  CHECK(device.losses[4] < device.losses[0]);
+  launches = detail::cuda_launches();
+  CompileStats before = compile_stats();
+  DemoStep demo({kCUDA, 0}, dtype);
+  auto step = tarn::compile([&] { return demo(); });
+  Trained compiled = demo.run(steps, [&] { return step(); });
+  CHECK(difference(compiled, cpu, tolerance) == "");
+  CHECK(detail::cuda_launches() - launches > steps * 29);
+  CompileStats after = compile_stats();
+  CHECK(after.calls - before.calls == steps);
+  CHECK(after.segments - before.segments >= steps);
+  CHECK(after.followed > before.followed);
+  CHECK(after.eager_calls == before.eager_calls);
 }
 
-TEST_CASE("the demo's step on a device equals the CPU's in float64") {
-  if (!has_device()) return;
-  Trained device = DemoStep({kCUDA, 0}, kDouble).run(20), cpu = DemoStep(kCPU, kDouble).run(20);
-  CHECK(difference(device, cpu, 1e-10) == "");
+}  // namespace
+
+TEST_CASE("the demo's step on a device equals the CPU's, eager and compiled, in float32") {
+  if (has_device()) compare(kFloat, 5, 1e-4);
+}
+
+TEST_CASE("the demo's step on a device equals the CPU's, eager and compiled, in float64") {
+  if (has_device()) compare(kDouble, 20, 1e-10);
 }

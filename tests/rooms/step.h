@@ -47,8 +47,13 @@ struct DemoStep {
   }
 
   Trained run(int steps) {
+    return run(steps, [this] { return (*this)(); });
+  }
+  // The same, with the step as `once` runs it.
+  template <class F>
+  Trained run(int steps, F once) {
     Trained result;
-    for (int i = 0; i < steps; ++i) result.losses.push_back((*this)().item<double>());
+    for (int i = 0; i < steps; ++i) result.losses.push_back(once().template item<double>());
     for (const auto& item : net->state_dict()) result.state.emplace_back(item.key(), item.value().cpu());
     return result;
   }
