@@ -1,67 +1,44 @@
-// The demo's training step on the device equals the CPU's: forward, loss, backward, SGD, over several steps.
-#include <tarn/examples/resnet/resnet.h>
+// The demo's training step on the device: its calls, compiled and eager alike, and its memory. That eager steps equal
+// the CPU's is in tests/rooms.
 #include <tarn/tests/cuda/device.h>
+#include <tarn/tests/rooms/step.h>
 
 using namespace tarn;
 using namespace tarn::testing;
 
-namespace {
-
-struct Run {
-  std::vector<double> losses;
-  std::vector<Tensor> weights;  // on the CPU, with the buffers
-};
-
-Run train(Device device, ScalarType dtype, int steps, int64_t batch) {
-  manual_seed(7);
-  ResNet net;
-  net->to(device, dtype);
-  optim::SGD sgd(net->parameters(), optim::SGDOptions(0.05).momentum(0.9).nesterov(true).weight_decay(5e-4));
-  Run run;
-  for (int step = 0; step < steps; ++step) {
-    Tensor images = formula_tensor({batch, 1, 28, 28}, dtype, Formula{.b = 60 + step, .d = 256}).to(device);
-    std::vector<int64_t> classes(static_cast<size_t>(batch));
-    for (int64_t i = 0; i < batch; ++i) classes[size_t(i)] = (3 * i + step) % 10;
-    Tensor loss = nn::functional::cross_entropy(net->forward(images), tensor(classes).to(device));
-    sgd.zero_grad();
-    loss.backward();
-    sgd.step();
-    run.losses.push_back(loss.item<double>());
-  }
-  for (const Tensor& t : net->parameters()) run.weights.push_back(t.detach().cpu());
-  for (const Tensor& t : net->buffers()) run.weights.push_back(t.detach().cpu());
-  return run;
-}
-
-void check_same(const Run& got, const Run& expected, double tolerance) {
-  REQUIRE(got.losses.size() == expected.losses.size());
-  for (size_t i = 0; i < got.losses.size(); ++i)
-    CHECK(std::abs(got.losses[i] - expected.losses[i]) <= tolerance * std::abs(expected.losses[i]));
-  REQUIRE(got.weights.size() == expected.weights.size());
-  for (size_t i = 0; i < got.weights.size(); ++i)
-    CHECK_CLOSE(got.weights[i], expected.weights[i], Tolerance{tolerance, tolerance});
-}
-
-}  // namespace
-
-TEST_CASE("the demo's step on the device equals the CPU in float64", "[rooms]") {
-  int64_t convolutions = detail::cuda_launches("conv"), steps = detail::cuda_launches("sgd");
-  Run device = train(kGpu, kDouble, 3, 8);
+TEST_CASE("the demo's step calls each library and kernel as often as it should") {
+  DemoStep step(kGpu, kFloat);
+  auto count = [&](const char* name) { return launches_of([&] { step(); }, name); };
+  step();
   // Ten convolutions forward; backward twice each, but for the gradient of the images.
-  CHECK(detail::cuda_launches("conv") - convolutions == 3 * (10 + 10 + 9));
-  CHECK(detail::cuda_launches("sgd") - steps == 3);
-  check_same(device, train(Device(kCPU), kDouble, 3, 8), 1e-10);
+  CHECK(count("conv") == 10 + 10 + 9);
+  CHECK(count("batch_norm") == 10);
+  CHECK(count("batch_norm_grad") == 10);
+  CHECK(count("matmul") == 3);
+  CHECK(count("cross_entropy") == 1);
+  CHECK(count("cross_entropy_backward") == 1);
+  CHECK(count("sgd") == 1);
 }
 
-TEST_CASE("the demo's step on the device equals the CPU in float32", "[rooms]") {
-  int64_t norms = detail::cuda_launches("batch_norm");
-  Run device = train(kGpu, kFloat, 2, 8);
-  CHECK(detail::cuda_launches("batch_norm") - norms == 2 * 10);
-  check_same(device, train(Device(kCPU), kFloat, 2, 8), 1e-4);
+TEST_CASE("the demo's step compiled on the device equals eager there", "[rooms]") {
+  for (ScalarType dtype : {kFloat, kDouble}) {
+    DemoStep eager(kGpu, dtype), compiled(kGpu, dtype);
+    auto step = compile([&] { return compiled(); });
+    double tolerance = dtype == kFloat ? 1e-4 : 1e-10;
+    for (int i = 0; i < 4; ++i) {
+      double expected = eager().item<double>(), got = 0;
+      int64_t launches = launches_of([&] { got = step().template item<double>(); });
+      CHECK(std::abs(got - expected) <= tolerance * std::abs(expected));
+      CHECK(launches > 100);
+    }
+    const auto want = eager.net->state_dict(), have = compiled.net->state_dict();
+    for (const auto& item : want)
+      CHECK_CLOSE(have[item.key()].cpu(), item.value().cpu(), Tolerance{tolerance, tolerance});
+  }
 }
 
-TEST_CASE("the device's memory is given back after training", "[rooms]") {
+TEST_CASE("the device's memory is given back after training") {
   int64_t before = cuda::memory_stats().live_bytes;
-  train(kGpu, kFloat, 1, 2);
+  DemoStep(kGpu, kFloat).run(1);
   CHECK(cuda::memory_stats().live_bytes == before);
 }
