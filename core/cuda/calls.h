@@ -331,4 +331,16 @@ struct SgdCall {
   UpdateParam params[kUpdateParams];
 };
 
+// --- a kernel that was built at run time, from its text ---
+
+struct BuiltKernelCall {
+  const void* kernel;
+  int64_t blocks;
+  int threads;
+  const void* parameters;       // the struct that it takes
+  const void* const* pointers;  // in it, of device memory
+  const bool* written;
+  unsigned long count;
+};
+
 }  // namespace tarn::inline v1::detail

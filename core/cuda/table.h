@@ -51,6 +51,10 @@ struct CudaTable {
   int (*conv_workspace)(const ConvCall& call, size_t* bytes);
   int (*conv)(const ConvCall& call, void* stream);
 
+  // --- kernels that are built at run time (kernel_text.h) ---
+  int (*build_kernel)(const char* text, const char* name, void** kernel);
+  int (*built_kernel)(const BuiltKernelCall& call, void* stream);
+
   // --- kernels ---
   int (*pointwise)(const PointwiseCall& call, void* stream);
   int (*copy_elements)(const CopyCall& call, void* stream);

@@ -1,4 +1,4 @@
-// cuBLASLt and cuDNN as the call table has them. Their errors become one status whose text is kept per
+// cuBLASLt, cuDNN and NVRTC as the call table has them. Their errors become one status whose text is kept per
 // thread.
 #pragma once
 
@@ -14,6 +14,8 @@ const char* library_error_text();
 // Keeps the text; returns kLibraryError.
 int library_error(std::string text);
 
+int build_kernel(const char* text, const char* name, void** kernel);
+int launch_built(const BuiltKernelCall& call, void* stream);
 int gemm_workspace(const ProductCall& call, size_t* bytes);
 int gemm(const ProductCall& call, void* stream);
 int conv_workspace(const ConvCall& call, size_t* bytes);
