@@ -84,6 +84,26 @@ struct FillCall {
   }
 };
 
+// --- random numbers: out is row-major, element i a function of (seed, offset, i) as on the CPU ---
+
+enum class RandomKind : int { Uniform, Normal, Integer, Bernoulli, Dropout };
+
+struct RandomCall {
+  RandomKind kind;
+  Elem type;
+  void* out;
+  const void* in;  // Dropout's
+  int64_t count;
+  uint64_t seed, offset;
+  double a, b;          // Uniform: from, to; Normal: mean, std; Bernoulli and Dropout: p
+  uint64_t low, range;  // Integer
+  template <class F>
+  void uses(F f) const {
+    f(out, true);
+    if (in) f(in, false);
+  }
+};
+
 // --- reductions ---
 
 enum class Reducer : int { Sum, Prod, Max, Min, Any, All };

@@ -70,6 +70,7 @@ struct CudaTable {
   int (*running_statistics)(const RunningCall& call, void* stream);
   int (*sgd)(const SgdCall& call, void* stream);
   int (*pool)(const PoolCall& call, void* stream);
+  int (*random)(const RandomCall& call, void* stream);
 };
 
 }  // namespace tarn::inline v1::detail

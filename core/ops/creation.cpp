@@ -49,7 +49,8 @@ void arange_cpu(const Args& a, Tensor* out) {
   });
 }
 
-const Op arange_op = {.name = "arange", .infer = make_infer, .cpu = arange_cpu};
+const Op arange_op = {
+    .name = "arange", .infer = make_infer, .cpu = arange_cpu, .cuda = make_on_cpu<arange_cpu>};
 
 // The number of values, exact for integers.
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, bool integers) {
@@ -92,7 +93,8 @@ void linspace_cpu(const Args& a, Tensor* out) {
   });
 }
 
-const Op linspace_op = {.name = "linspace", .infer = make_infer, .cpu = linspace_cpu};
+const Op linspace_op = {
+    .name = "linspace", .infer = make_infer, .cpu = linspace_cpu, .cuda = make_on_cpu<linspace_cpu>};
 
 // --- eye ---
 
@@ -105,7 +107,7 @@ void eye_cpu(const Args&, Tensor* out) {
   });
 }
 
-const Op eye_op = {.name = "eye", .infer = make_infer, .cpu = eye_cpu};
+const Op eye_op = {.name = "eye", .infer = make_infer, .cpu = eye_cpu, .cuda = make_on_cpu<eye_cpu>};
 
 ScalarType dtype_for(const Scalar& value, const TensorOptions& options) {
   if (options.has_dtype()) return options.dtype();

@@ -26,4 +26,12 @@ MakeAttrs attrs_like(const char* op, const Tensor& x, const TensorOptions& optio
 // Applies options.requires_grad().
 TARN_API Tensor with_grad_option(Tensor x, const TensorOptions& options);
 
+// A device's kernel for what is small or made in order: the CPU's, and a copy.
+template <void (*cpu)(const Args& a, Tensor* out)>
+void make_on_cpu(const Args& a, Tensor* out) {
+  Tensor made = make_tensor(out->sizes(), out->dtype());
+  cpu(a, &made);
+  out->copy_(made);
+}
+
 }  // namespace tarn::inline v1::detail

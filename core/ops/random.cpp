@@ -8,6 +8,8 @@
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/philox.h>
 #include <tarn/core/cpu/random_kernels.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/creation.h>
@@ -77,6 +79,35 @@ void generate(const Tensor& out, const RandomStream& stream, F value) {
   });
 }
 
+// --- on a device ---
+
+// The scalars before the stream's are a, b, or for integers low and range.
+template <RandomKind kind>
+void random_on_device(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  Tensor target = row_major_output(*out, out->dtype());
+  Tensor in = kind == RandomKind::Dropout ? row_major(a[0], a[0].dtype()) : Tensor();
+  RandomStream stream = stream_of(a);
+  RandomCall call{};
+  call.kind = kind;
+  call.type = Elem(out->dtype());
+  call.out = target.data_ptr();
+  call.in = address_of(in);
+  call.count = out->numel();
+  call.seed = stream.seed;
+  call.offset = stream.offset;
+  bool two = a.scalars.size() > 3;
+  if (kind == RandomKind::Integer) {
+    call.low = uint64_t(a.scalar(0).to_int64());
+    call.range = uint64_t(a.scalar(1).to_int64());
+  } else {
+    call.a = a.scalar(0).to_double();
+    call.b = two ? a.scalar(1).to_double() : 0;
+  }
+  launch_cuda(a.op.name, &CudaTable::random, call);
+  finish_output(*out, target);
+}
+
 void zero_grad(GradArgs& g) { g.set(0, zeros_like(g.grad())); }
 
 // --- uniform: scalars from, to ---
@@ -112,9 +143,14 @@ void uniform_cpu(const Args& a, Tensor* out) {
   }
 }
 
-const Op rand_op = {.name = "rand", .infer = make_infer, .cpu = uniform_cpu};
-const Op uniform_op = {
-    .name = "uniform", .infer = infer_like_first, .cpu = uniform_cpu, .grad = zero_grad, .inplace = true};
+const Op rand_op = {
+    .name = "rand", .infer = make_infer, .cpu = uniform_cpu, .cuda = random_on_device<RandomKind::Uniform>};
+const Op uniform_op = {.name = "uniform",
+                       .infer = infer_like_first,
+                       .cpu = uniform_cpu,
+                       .cuda = random_on_device<RandomKind::Uniform>,
+                       .grad = zero_grad,
+                       .inplace = true};
 
 Draw draw_uniform(const char* op, ScalarType dtype, int64_t numel, double from, double to,
                   const Generator& generator) {
@@ -144,9 +180,14 @@ void normal_cpu(const Args& a, Tensor* out) {
   copy_elements(*out, wide);
 }
 
-const Op randn_op = {.name = "randn", .infer = make_infer, .cpu = normal_cpu};
-const Op normal_op = {
-    .name = "normal", .infer = infer_like_first, .cpu = normal_cpu, .grad = zero_grad, .inplace = true};
+const Op randn_op = {
+    .name = "randn", .infer = make_infer, .cpu = normal_cpu, .cuda = random_on_device<RandomKind::Normal>};
+const Op normal_op = {.name = "normal",
+                      .infer = infer_like_first,
+                      .cpu = normal_cpu,
+                      .cuda = random_on_device<RandomKind::Normal>,
+                      .grad = zero_grad,
+                      .inplace = true};
 
 Draw draw_normal(const char* op, ScalarType dtype, int64_t numel, double mean, double std,
                  const Generator& generator) {
@@ -182,9 +223,14 @@ void random_cpu(const Args& a, Tensor* out) {
   });
 }
 
-const Op randint_op = {.name = "randint", .infer = make_infer, .cpu = random_cpu};
-const Op random_op = {
-    .name = "random", .infer = infer_like_first, .cpu = random_cpu, .grad = zero_grad, .inplace = true};
+const Op randint_op = {
+    .name = "randint", .infer = make_infer, .cpu = random_cpu, .cuda = random_on_device<RandomKind::Integer>};
+const Op random_op = {.name = "random",
+                      .infer = infer_like_first,
+                      .cpu = random_cpu,
+                      .cuda = random_on_device<RandomKind::Integer>,
+                      .grad = zero_grad,
+                      .inplace = true};
 
 // The largest integer up to which all are exact in the dtype.
 int64_t largest_exact(ScalarType dtype) {
@@ -237,8 +283,12 @@ void bernoulli_cpu(const Args& a, Tensor* out) {
   });
 }
 
-const Op bernoulli_op = {
-    .name = "bernoulli", .infer = infer_like_first, .cpu = bernoulli_cpu, .grad = zero_grad, .inplace = true};
+const Op bernoulli_op = {.name = "bernoulli",
+                         .infer = infer_like_first,
+                         .cpu = bernoulli_cpu,
+                         .cuda = random_on_device<RandomKind::Bernoulli>,
+                         .grad = zero_grad,
+                         .inplace = true};
 
 void bernoulli_each_cpu(const Args& a, Tensor* out) {
   Tensor p =
@@ -288,7 +338,8 @@ void randperm_cpu(const Args& a, Tensor* out) {
   copy_elements(*out, order);
 }
 
-const Op randperm_op = {.name = "randperm", .infer = make_infer, .cpu = randperm_cpu};
+const Op randperm_op = {
+    .name = "randperm", .infer = make_infer, .cpu = randperm_cpu, .cuda = make_on_cpu<randperm_cpu>};
 
 // --- dropout: scalar p. Computes in float for 16-bit dtypes ---
 
@@ -336,8 +387,12 @@ void dropout_infer(const Args& a, Spec* out) {
 
 void dropout_grad(GradArgs& g);
 
-const Op dropout_op = {
-    .name = "dropout", .infer = dropout_infer, .cpu = dropout_cpu, .grad = dropout_grad, .inplace = true};
+const Op dropout_op = {.name = "dropout",
+                       .infer = dropout_infer,
+                       .cpu = dropout_cpu,
+                       .cuda = random_on_device<RandomKind::Dropout>,
+                       .grad = dropout_grad,
+                       .inplace = true};
 
 // The same mask again: same p, seed and offset.
 void dropout_grad(GradArgs& g) { g.set(0, dispatch(dropout_op, {g.grad()}, {}, g.scalars)); }

@@ -1,5 +1,5 @@
-// The demo's training step on the device: its calls, compiled and eager alike, and its memory. That eager steps equal
-// the CPU's is in tests/rooms.
+// The demo's training step on the device: its calls, compiled and eager alike, and its memory. That eager
+// steps equal the CPU's is in tests/rooms.
 #include <tarn/tests/cuda/device.h>
 #include <tarn/tests/rooms/step.h>
 

@@ -21,5 +21,6 @@ cudaError_t batch_norm_grad_launch(const BatchNormGradCall& call, cudaStream_t s
 cudaError_t running_statistics_launch(const RunningCall& call, cudaStream_t stream);
 cudaError_t sgd_launch(const SgdCall& call, cudaStream_t stream);
 cudaError_t pool_launch(const PoolCall& call, cudaStream_t stream);
+cudaError_t random_launch(const RandomCall& call, cudaStream_t stream);
 
 }  // namespace tarn::inline v1::detail

@@ -137,6 +137,7 @@ const CudaTable table = {
     .running_statistics = kernel<RunningCall, running_statistics_launch>,
     .sgd = kernel<SgdCall, sgd_launch>,
     .pool = kernel<PoolCall, pool_launch>,
+    .random = kernel<RandomCall, random_launch>,
 };
 
 }  // namespace
