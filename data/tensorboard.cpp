@@ -13,13 +13,13 @@
 #include <mutex>
 
 #include <tarn/core/ops/copy.h>
-#include <tarn/data/crc32c.h>
+#include <tarn/core/crc32c.h>
 #include <tarn/data/png.h>
 #include <tarn/data/protobuf.h>
 
 namespace tarn::inline v1::utils::tensorboard {
 
-using data::detail::crc32c;
+using tarn::detail::crc32c;
 using data::detail::Message;
 
 namespace {

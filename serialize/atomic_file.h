@@ -2,30 +2,27 @@
 // to the disk, renamed. Private.
 #pragma once
 
-#include <string>
-
-#include <tarn/core/error.h>
+#include <tarn/serialize/files.h>
 
 namespace tarn::inline v1::detail {
 
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(const std::string& path, const char* what = "save");
   // Without commit() the temporary file is removed and the old file stays.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  void write(const void* data, size_t bytes);
+  void write(const void* data, size_t bytes) { file_.write(data, bytes); }
   // After this the new file is there, even if the machine loses power.
   void commit();
 
  private:
-  [[noreturn]] void refuse(const char* what) const;
-  void sync_folder() const;
-
+  const char* what_;
   std::string path_, temporary_;
-  int file_ = -1;
+  NewFile file_;
+  bool to_be_renamed_ = false;
 };
 
 }  // namespace tarn::inline v1::detail

@@ -1,13 +1,7 @@
 #include <tarn/serialize/safetensors.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 
 #include <tarn/core/fault.h>
 #include <tarn/serialize/atomic_file.h>
@@ -32,39 +26,6 @@ std::vector<std::pair<std::string, Tensor>> in_file_order(const std::map<std::st
   });
   return order;
 }
-
-class InputFile {
- public:
-  explicit InputFile(const std::string& path) : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    check(file_ >= 0, "safetensors: cannot open ", path, ": ", std::strerror(errno));
-    struct stat status;
-    bool regular = fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
-    if (!regular) close(file_);
-    check(regular, "safetensors: ", path, " is not a regular file");
-    size_ = uint64_t(status.st_size);
-  }
-  ~InputFile() { close(file_); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  uint64_t size() const { return size_; }
-
-  void read(void* to, uint64_t bytes, uint64_t at) const {
-    char* next = static_cast<char*>(to);
-    while (bytes > 0) {
-      ssize_t got = pread(file_, next, std::min<uint64_t>(bytes, 1 << 30), off_t(at));
-      if (got < 0 && errno == EINTR) continue;
-      check(got >= 0, "safetensors: cannot read ", path_, ": ", std::strerror(errno));
-      check(got > 0, "safetensors: ", path_, " became shorter while it was read");
-      next += got, at += uint64_t(got), bytes -= uint64_t(got);
-    }
-  }
-
- private:
-  const std::string& path_;
-  int file_;
-  uint64_t size_ = 0;
-};
 
 // A bool of another value than 0 and 1 would be undefined behaviour wherever it is read.
 void check_bools(const Tensor& tensor, const std::string& name, const std::string& where) {
@@ -99,7 +60,7 @@ void save(const File& file, const std::string& path) {
 
 File load(const std::string& path) {
   std::string where = "safetensors: " + path + ": ";
-  InputFile in(path);
+  tarn::detail::InputFile in("safetensors", path);
   uint64_t length = 0;
   check(in.size() >= sizeof length, where, "is too short to be one: ", in.size(), " bytes");
   in.read(&length, sizeof length, 0);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <thread>
 
-#include <tarn/data/crc32c.h>
 
 #include <tarn/tests/data/files.h>
 #include <tarn/tests/python.h>
@@ -13,12 +12,6 @@ namespace {
 
 using namespace testing;
 using utils::tensorboard::SummaryWriter;
-
-TEST_CASE("crc32c gives the check value of the standard") {
-  CHECK(data::detail::crc32c("123456789") == 0xe3069283u);
-  CHECK(data::detail::crc32c("") == 0u);
-  CHECK(data::detail::crc32c(std::string(32, '\0')) == 0x8a9136aau);  // RFC 3720, B.4
-}
 
 TEST_CASE("TensorBoard reads scalars") {
   TempDir folder;

@@ -249,7 +249,7 @@ TEST_CASE("a save that fails leaves the old file and nothing else") {
 
   CHECK(error_of([&] {
           safetensors::save(first, "/nowhere/x");
-        }).find("save: /nowhere/x: cannot create /nowhere/x.tmp.") == 0);
+        }).find("save: cannot create /nowhere/x.tmp.") == 0);
   // A folder of that name cannot be replaced by the file.
   std::filesystem::create_directory(folder / "d");
   write_file(folder / "d/inside", "");
