@@ -64,6 +64,14 @@ class TARN_API DataLoaderOptions {
   std::optional<uint64_t> seed_;
 };
 
+// A place in a loader's run: `batch` batches of epoch `epoch` were handed over. The order of the examples
+// follows from the seed.
+struct LoaderPosition {
+  size_t epoch = 0;
+  size_t batch = 0;
+  uint64_t seed = 0;
+};
+
 namespace detail {
 // Checks the options. A seed that is not given is drawn from default_generator().
 TARN_API LoaderConfig loader_config(const DataLoaderOptions& options);
@@ -89,8 +97,7 @@ class StatelessDataLoader : private detail::LoaderJobs {
     BatchType& operator*() const { return *loader_->batch_; }
     BatchType* operator->() const { return &*loader_->batch_; }
     Iterator& operator++() {
-      loader_->batch_.reset();
-      if (!loader_->engine_.next()) loader_ = nullptr;
+      if (!loader_->advance()) loader_ = nullptr;
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -122,17 +129,45 @@ class StatelessDataLoader : private detail::LoaderJobs {
     if constexpr (requires { sampler_.set_epoch(size_t()); }) sampler_.set_epoch(epoch_);
     sampler_.reset({});
     ++epoch_;
+    handed_over_ = 0;
+    for (; first_batch_ > 0; --first_batch_, ++handed_over_)
+      check(next_indices().has_value(), "data loader: cannot go on at batch ", handed_over_ + first_batch_,
+            " of an epoch that has ", handed_over_);
+    in_epoch_ = true;
     return Iterator(this);
   }
   Iterator end() { return Iterator(); }
 
   // The next begin() starts this epoch: how a run that goes on gets the batches that it would have had.
-  void set_epoch(size_t epoch) { epoch_ = epoch; }
+  void set_epoch(size_t epoch) { set_position({epoch, 0, config_.seed}); }
+  // Where the loader is, for a checkpoint; within an epoch only if enforce_ordering is on.
+  LoaderPosition position() const {
+    if (!in_epoch_) return {epoch_, first_batch_, config_.seed};
+    check(config_.ordered, "data loader: without enforce_ordering there is no position within an epoch");
+    return {epoch_ - 1, handed_over_, config_.seed};
+  }
+  // The next begin() goes on from there with the batches that an uninterrupted run would have had. The loader
+  // must have the seed of the one that the position was taken from.
+  void set_position(const LoaderPosition& position) {
+    check(position.seed == config_.seed, "data loader: a position of a loader with seed ", position.seed,
+          " does not fit one with seed ", config_.seed);
+    epoch_ = position.epoch;
+    first_batch_ = position.batch;
+    in_epoch_ = false;
+  }
   // Ends the workers; the next begin() starts them anew.
   void join() { engine_.stop(); }
   const DataLoaderOptions& options() const noexcept { return options_; }
 
  private:
+  // Has the engine take() the next batch; false at the epoch's end.
+  bool advance() {
+    batch_.reset();
+    ++handed_over_;
+    bool more = engine_.next();
+    if (!more) in_epoch_ = false;
+    return more;
+  }
   std::optional<std::vector<size_t>> next_indices() override {
     auto indices = sampler_.next(options_.batch_size());
     if (indices && options_.drop_last() && indices->size() < options_.batch_size()) return std::nullopt;
@@ -152,7 +187,10 @@ class StatelessDataLoader : private detail::LoaderJobs {
   std::vector<Dataset> datasets_;
   std::vector<std::optional<BatchType>> slots_;
   std::optional<BatchType> batch_;
-  size_t epoch_ = 0;
+  size_t epoch_ = 0;        // that the next begin() starts
+  size_t first_batch_ = 0;  // at this batch
+  size_t handed_over_ = 0;  // batches of the epoch under way
+  bool in_epoch_ = false;
   detail::LoaderEngine engine_;
 };
 

@@ -131,7 +131,7 @@ std::string option_key(size_t group, const char* option) { return str("param_gro
 
 }  // namespace
 
-Optimizer::State Optimizer::state_dict() const {
+Optimizer::State Optimizer::state_dict(bool copy) const {
   NoGradGuard no_grad;
   State out;
   int64_t index = 0;
@@ -142,7 +142,8 @@ Optimizer::State Optimizer::state_dict() const {
       if (!state) continue;
       if (counts_steps_) out.insert(prefix + "step", number(double(state->step), kFloat));
       for (size_t i = 0; i < slot_names_.size(); ++i)
-        if (state->slots[i].defined()) out.insert(prefix + slot_names_[i], state->slots[i].clone());
+        if (const Tensor& slot = state->slots[i]; slot.defined())
+          out.insert(prefix + slot_names_[i], copy ? slot.clone() : slot);
     }
   }
   int64_t first = 0;

@@ -9,6 +9,7 @@
 #include <tarn/nn/holder.h>
 #include <tarn/nn/module.h>
 #include <tarn/optim/optimizer.h>
+#include <tarn/serialize/checkpoint.h>
 #include <tarn/serialize/safetensors.h>
 
 namespace tarn::inline v1 {

@@ -13,12 +13,12 @@
 #include <tarn/data/tensorboard.h>
 #include <tarn/tarn.h>
 
-#include "checkpoint.h"
 #include "options.h"
 #include "progress.h"
 #include "resnet.h"
 #include "sheet.h"
 
+namespace checkpoint = tarn::checkpoint;
 namespace data = tarn::data;
 namespace optim = tarn::optim;
 namespace transforms = tarn::data::transforms;
@@ -44,6 +44,33 @@ auto training_data(const FashionMNIST& images) {
 
 auto test_data(const FashionMNIST& images) {
   return FashionMNIST(images).map(transforms::Normalize<>(kMean, kStd)).map(transforms::Stack<>());
+}
+
+struct Training {
+  ResNet net;
+  optim::SGD& optimizer;
+  optim::LRScheduler& scheduler;
+  int64_t finished_epochs = 0;
+};
+
+// All that the run needs to go on. With another --epochs, --batch-size, --lr or --seed it would be another
+// run.
+template <class Loader>
+checkpoint::State state_of(Training& training, Loader& loader, const Options& options) {
+  checkpoint::State state;
+  state.add("model", training.net).add("optimizer", training.optimizer).add("scheduler", training.scheduler);
+  state.add("loader", loader).add("generator", tarn::default_generator());
+  state.add("epoch", training.finished_epochs);
+  state.expect("--epochs", tarn::str(options.epochs)).expect("--batch-size", tarn::str(options.batch_size));
+  state.expect("--lr", tarn::str(options.lr)).expect("--seed", tarn::str(options.seed));
+  return state;
+}
+
+void resume(const std::string& folder, const checkpoint::State& state) {
+  auto found = checkpoint::load_latest(folder, state);
+  if (!found) return;
+  for (const std::string& text : found->skipped) std::fprintf(stderr, "resnet: skipped: %s\n", text.c_str());
+  std::printf("resumed %s\n", found->path.c_str());
 }
 
 template <class Loader>
@@ -104,7 +131,7 @@ int run(const Options& options) {
   if (options.threads > 0) tarn::set_num_threads(options.threads);
   tarn::manual_seed(options.seed);
   std::filesystem::create_directories(options.out);
-  const std::string checkpoint = options.out + "/checkpoint.safetensors";
+  const std::string checkpoints = options.out + "/checkpoints";
 
   FashionMNIST train_images(options.data, FashionMNIST::Mode::kTrain);
   FashionMNIST test_images(options.data, FashionMNIST::Mode::kTest);
@@ -124,7 +151,9 @@ int run(const Options& options) {
                        optim::SGDOptions(options.lr).momentum(0.9).nesterov(true).weight_decay(5e-4));
   auto scheduler = optim::warmup_cosine(optimizer, /*warmup=*/std::min(steps, total / 4), total);
   Training training{net, optimizer, *scheduler};
-  if (options.resume && std::filesystem::exists(checkpoint)) load_checkpoint(checkpoint, training, options);
+  const checkpoint::State state = state_of(training, *train_loader, options);
+  checkpoint::Saving saving;
+  if (options.resume) resume(checkpoints, state);
   std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),
               static_cast<long long>(options.workers), static_cast<long long>(training.finished_epochs + 1),
               static_cast<long long>(options.epochs), options.out.c_str());
@@ -132,7 +161,6 @@ int run(const Options& options) {
   SummaryWriter writer(options.out, /*purge_step=*/scheduler->last_epoch());
   while (training.finished_epochs < options.epochs) {
     int64_t epoch = training.finished_epochs;
-    train_loader->set_epoch(size_t(epoch));
     Progress progress(tarn::str("epoch ", epoch + 1, "/", options.epochs), steps * options.batch_size);
     train_epoch(training, *train_loader, progress, writer);
     if (interrupted) {
@@ -144,7 +172,7 @@ int run(const Options& options) {
 
     double percent = accuracy(predict(net, *test_loader), test_images.targets());
     training.finished_epochs = epoch + 1;
-    save_checkpoint(checkpoint, training, options);
+    saving = checkpoint::async_save(checkpoints, state, scheduler->last_epoch(), {.keep_last = 2});
     writer.add_scalar("accuracy/test", percent, scheduler->last_epoch());
     writer.add_scalar("images per second", speed, scheduler->last_epoch());
     write_histograms(writer, net, scheduler->last_epoch());
@@ -158,7 +186,8 @@ int run(const Options& options) {
   data::write_png(options.out + "/sheet.png", sheet);
   writer.add_image("test images", sheet, scheduler->last_epoch());
   writer.close();
-  std::printf("wrote %s and sheet.png; curves: tensorboard --logdir %s\n", checkpoint.c_str(),
+  saving.wait();
+  std::printf("wrote %s and sheet.png; curves: tensorboard --logdir %s\n", checkpoints.c_str(),
               options.out.c_str());
   return 0;
 }

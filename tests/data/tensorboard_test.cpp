@@ -3,7 +3,6 @@
 #include <cmath>
 #include <thread>
 
-
 #include <tarn/tests/data/files.h>
 #include <tarn/tests/python.h>
 

@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include <tarn/serialize/safetensors.h>
+#include <nlohmann/json.hpp>
+
 #include <tarn/tests/data/files.h>
 #include <tarn/tests/python.h>
 #include <tarn/tests/support.h>
@@ -87,9 +88,18 @@ bool demo_is_built() {
   return false;
 }
 
-int64_t finished_epochs(const std::string& checkpoint) {
-  if (!std::filesystem::exists(checkpoint)) return 0;
-  return std::stoll(safetensors::load(checkpoint).metadata.at("epoch"));
+// The folder of a run's latest checkpoint; empty if there is none.
+std::string latest(const std::string& run) {
+  std::ifstream file(run + "/checkpoints/latest");
+  std::string name;
+  return file >> name ? run + "/checkpoints/" + name : "";
+}
+
+// 0 also while one checkpoint takes the place of another.
+int64_t finished_epochs(const std::string& run) {
+  std::ifstream file(latest(run) + "/manifest.json");
+  auto manifest = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return manifest.is_object() ? manifest["body"]["values"]["epoch"].get<int64_t>() : 0;
 }
 
 TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
@@ -99,7 +109,7 @@ TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
   INFO(demo.log());
   REQUIRE(status == 0);
   CHECK(demo.log().find("test accuracy 100.00 %") != std::string::npos);
-  CHECK(finished_epochs(demo.out("a/checkpoint.safetensors")) == 3);
+  CHECK(finished_epochs(demo.out("a")) == 3);
   CHECK(read_file(demo.out("a/sheet.png")).substr(1, 3) == "PNG");
 
   if (auto read = ask_python("data/read_events.py", demo.out("a"))) {
@@ -108,8 +118,8 @@ TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
     CHECK(read->find("image test images 30 ") != std::string::npos);
     CHECK(read->find("histogram layers.0.conv1.weight 30 ") != std::string::npos);
   }
-  if (auto read = ask_python("serialize/read_safetensors.py", demo.out("a/checkpoint.safetensors"))) {
-    CHECK(read->find("metadata epoch 3\n") != std::string::npos);
+  if (auto read =
+          ask_python("serialize/read_safetensors.py", latest(demo.out("a")) + "/shard-00000.safetensors")) {
     CHECK(read->find("model.layers.2.shortcut.1.running_var float32 [128]") != std::string::npos);
     CHECK(read->find("optimizer.state.0.momentum_buffer float32 [16, 1, 3, 3]") != std::string::npos);
   }
@@ -123,26 +133,44 @@ TEST_CASE("the demo killed and resumed ends as if it had not been, to the bit") 
   // Other numbers of threads and workers, which must not matter either.
   std::vector<std::string> options = {"--epochs", "4", "--threads", "2", "--workers", "2"};
   pid_t child = demo.start(demo.arguments("parts", options));
-  std::string checkpoint = demo.out("parts/checkpoint.safetensors");
-  while (finished_epochs(checkpoint) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
+  std::string parts = demo.out("parts"), whole = demo.out("whole");
+  while (finished_epochs(parts) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   kill(child, SIGKILL);
   demo.finish(child);
-  REQUIRE(finished_epochs(checkpoint) >= 1);
+  REQUIRE(finished_epochs(parts) >= 1);
   options.push_back("--resume");
   int status = demo.run("parts", options);
   INFO(demo.log());
   REQUIRE(status == 0);
 
-  CHECK(read_file(checkpoint) == read_file(demo.out("whole/checkpoint.safetensors")));
+  CHECK(demo.log().find("resumed " + parts + "/checkpoints/step-") != std::string::npos);
+  REQUIRE(finished_epochs(whole) == 4);
+  for (const char* file : {"/shard-00000.safetensors", "/manifest.json"})
+    CHECK(read_file(latest(parts) + file) == read_file(latest(whole) + file));
   CHECK(read_file(demo.out("parts/sheet.png")) == read_file(demo.out("whole/sheet.png")));
+}
+
+TEST_CASE("the demo resumes from the checkpoint before a damaged one, and says so") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  REQUIRE(demo.run("a", {"--epochs", "2"}) == 0);
+  std::string damaged = latest(demo.out("a"));
+  std::filesystem::resize_file(damaged + "/shard-00000.safetensors", 1000);
+  int status = demo.run("a", {"--epochs", "2", "--resume"});
+  INFO(demo.log());
+  CHECK(status == 0);
+  CHECK(demo.log().find("skipped: checkpoint: " + damaged + ": shard-00000.safetensors has 1000 bytes") !=
+        std::string::npos);
+  CHECK(demo.log().find("from epoch 2 of 2") != std::string::npos);
+  CHECK(finished_epochs(demo.out("a")) == 2);
 }
 
 TEST_CASE("the demo stops at Ctrl-C and says how to go on") {
   if (!demo_is_built()) return;
   Demo demo;
   pid_t child = demo.start(demo.arguments("a", {"--epochs", "1000"}));
-  while (finished_epochs(demo.out("a/checkpoint.safetensors")) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
+  while (finished_epochs(demo.out("a")) < 1 && waitpid(child, nullptr, WNOHANG) == 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   kill(child, SIGINT);
   int status = demo.finish(child);
@@ -165,8 +193,7 @@ TEST_CASE("the demo's memory does not grow over epochs") {
   Demo demo;
   pid_t child = demo.start(demo.arguments("a", {"--epochs", "1000"}));
   auto memory_after = [&](int64_t epochs) {
-    while (finished_epochs(demo.out("a/checkpoint.safetensors")) < epochs &&
-           waitpid(child, nullptr, WNOHANG) == 0)
+    while (finished_epochs(demo.out("a")) < epochs && waitpid(child, nullptr, WNOHANG) == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return resident(child);
   };
@@ -203,8 +230,7 @@ TEST_CASE("the demo refuses to resume with options that would give another run")
   Demo demo;
   REQUIRE(demo.run("a", {"--epochs", "1"}) == 0);
   CHECK(demo.run("a", {"--epochs", "2", "--resume"}) != 0);
-  CHECK(demo.log().find("was made with --epochs 1, now it is 2; give the same, or start without --resume") !=
-        std::string::npos);
+  CHECK(demo.log().find("part \"--epochs\": was 1 when it was made and is 2 now") != std::string::npos);
 }
 
 }  // namespace
