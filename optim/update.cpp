@@ -126,9 +126,30 @@ void sgd_cuda(const Args& a, Tensor*) {
   launch_update(a, &CudaTable::sgd, call);
 }
 
+void adam_cuda(const Args& a, Tensor*) {
+  int64_t flags = a.attrs<UpdateAttrs>().flags;
+  AdamCall call{};
+  call.lr = a.scalar(0).to_double();
+  call.beta1 = a.scalar(1).to_double();
+  call.beta2 = a.scalar(2).to_double();
+  call.eps = a.scalar(3).to_double();
+  call.weight_decay = a.scalar(4).to_double();
+  call.bias_correction1 = a.scalar(5).to_double();
+  call.bias_correction2_sqrt = a.scalar(6).to_double();
+  call.amsgrad = (flags & kAmsgrad) != 0;
+  call.maximize = (flags & kMaximizeAdam) != 0;
+  call.decoupled = (flags & kDecoupled) != 0;
+  launch_update(a, &CudaTable::adam, call);
+}
+
 const Op sgd_op = {
     .name = "sgd", .infer = update_infer, .cpu = sgd_cpu, .cuda = sgd_cuda, .outputs = 0, .writes = updated};
-const Op adam_op = {.name = "adam", .infer = update_infer, .cpu = adam_cpu, .outputs = 0, .writes = updated};
+const Op adam_op = {.name = "adam",
+                    .infer = update_infer,
+                    .cpu = adam_cpu,
+                    .cuda = adam_cuda,
+                    .outputs = 0,
+                    .writes = updated};
 
 }  // namespace tarn::inline v1::detail
 

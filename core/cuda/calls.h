@@ -228,6 +228,29 @@ struct PoolCall {
   }
 };
 
+// --- gather, scatter, embedding: x is indexed along one dim, `other` has an element for each index. A line
+// is what index, other and x have along that dim, at one place of the other dims ---
+
+enum class IndexKind : int { Gather, Scatter, ScatterAdd };
+
+struct IndexCall {
+  IndexKind kind;
+  Elem type;
+  void* to;          // Gather: other; else x
+  const void* from;  // Gather: x; else other
+  const int64_t* index;
+  int64_t n, index_step, other_step;  // indices per line, and steps along it
+  int64_t size, x_step;               // of x along the dim
+  int64_t skip;                       // an index that does nothing; -1: none
+  Walk<3> lines;                      // index, other, x
+  template <class F>
+  void uses(F f) const {
+    f(to, true);
+    f(from, false);
+    f(index, false);
+  }
+};
+
 // --- batch_norm: tensors are (N, C, size), row-major; what there is per channel is double ---
 
 struct BatchNormCall {
@@ -340,6 +363,16 @@ struct UpdateParam {
   void* slots[3];
   int64_t n;
   int64_t first_block;
+};
+
+// Slots: exp_avg, exp_avg_sq, max_exp_avg_sq (amsgrad).
+struct AdamCall {
+  Compute compute;
+  double lr, beta1, beta2, eps, weight_decay, bias_correction1, bias_correction2_sqrt;
+  bool amsgrad, maximize, decoupled;
+  int count;
+  int64_t blocks;
+  UpdateParam params[kUpdateParams];
 };
 
 struct SgdCall {

@@ -71,6 +71,8 @@ struct CudaTable {
   int (*sgd)(const SgdCall& call, void* stream);
   int (*pool)(const PoolCall& call, void* stream);
   int (*random)(const RandomCall& call, void* stream);
+  int (*index)(const IndexCall& call, void* stream);
+  int (*adam)(const AdamCall& call, void* stream);
 };
 
 }  // namespace tarn::inline v1::detail

@@ -36,7 +36,7 @@ void cat_infer(const Args& a, Spec* out) {
   }
 }
 
-void cat_cpu(const Args& a, Tensor* out) {
+void join(const Args& a, Tensor* out) {
   int dim = int(words(a)[0]);
   int64_t start = 0;
   for (int i = 0; i < a.count(); ++i) {
@@ -55,7 +55,7 @@ void cat_grad(GradArgs& g) {
   }
 }
 
-const Op cat_op = {.name = "cat", .infer = cat_infer, .cpu = cat_cpu, .grad = cat_grad};
+const Op cat_op = {.name = "cat", .infer = cat_infer, .cpu = join, .cuda = join, .grad = cat_grad};
 
 // An old rule of PyTorch: tensors of sizes [0] may stand among tensors of any rank.
 bool skipped_by_cat(const Tensor& t) { return t.dim() == 1 && t.sizes()[0] == 0; }

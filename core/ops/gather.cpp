@@ -1,6 +1,8 @@
 // gather, scatter and scatter_add: one index per element, along one dim.
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/strided.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/indexing.h>
@@ -43,6 +45,32 @@ void for_indexed(const char* op, const Tensor& index, const Tensor& other, const
   });
 }
 
+// Along `dim` of x; `other` has index's sizes. An index that lies outside of x gives all bits set (NaN), or
+// nothing is written: a kernel cannot throw.
+void index_cuda(const char* op, IndexKind kind, const Tensor& index, const Tensor& other, const Tensor& x,
+                int64_t dim) {
+  if (index.numel() == 0) return;
+  Dims sizes(index.sizes()), x_strides = without_dim(x.strides(), dim);
+  Dims index_strides = without_dim(index.strides(), dim), other_strides = without_dim(other.strides(), dim);
+  if (!sizes.empty()) sizes[int(dim)] = 1;
+  bool gathers = kind == IndexKind::Gather;
+  IndexCall call{};
+  call.kind = kind;
+  call.type = Elem(x.dtype());
+  call.to = gathers ? other.data_ptr() : x.data_ptr();
+  call.from = gathers ? x.data_ptr() : other.data_ptr();
+  call.index = index.data_ptr<int64_t>();
+  call.n = size_at(index, dim);
+  call.index_step = stride_at(index, dim);
+  call.other_step = stride_at(other, dim);
+  call.size = size_at(x, dim);
+  call.x_step = stride_at(x, dim);
+  call.skip = -1;
+  call.lines =
+      walk_of<3>(sizes, {IntArrayRef(index_strides), IntArrayRef(other_strides), IntArrayRef(x_strides)});
+  launch_cuda(op, &CudaTable::index, call);
+}
+
 // --- gather: inputs x, index ---
 
 void gather_infer(const Args& a, Spec* out) {
@@ -60,14 +88,22 @@ void gather_cpu(const Args& a, Tensor* out) {
   });
 }
 
+void gather_cuda(const Args& a, Tensor* out) {
+  index_cuda("gather", IndexKind::Gather, a[1], *out, a[0], a.attrs<DimAttrs>().dim);
+}
+
 void gather_grad(GradArgs& g) {
   Tensor zero = make_tensor(g.input_sizes(0), g.grad().dtype(), g.grad().device());
   fill_elements(zero, 0);
   g.set(0, scatter_add(zero, g.attrs<DimAttrs>().dim, g.input(1), g.grad()));
 }
 
-const Op gather_op = {
-    .name = "gather", .infer = gather_infer, .cpu = gather_cpu, .grad = gather_grad, .saves = save_input(1)};
+const Op gather_op = {.name = "gather",
+                      .infer = gather_infer,
+                      .cpu = gather_cpu,
+                      .cuda = gather_cuda,
+                      .grad = gather_grad,
+                      .saves = save_input(1)};
 
 // --- scatter, scatter_add: inputs x, index, src of index's sizes ---
 
@@ -87,6 +123,17 @@ void scatter_cpu(const Args& a, Tensor* out) {
   });
 }
 
+template <bool add>
+void scatter_cuda(const Args& a, Tensor* out) {
+  if (!a.inplace) copy_elements(*out, a[0]);
+  // Sums are made in the compute type.
+  ScalarType dtype = add ? compute_dtype_of(out->dtype()) : out->dtype();
+  Tensor target = converted(*out, dtype), src = converted(a[2], dtype);
+  index_cuda(a.op.name, add ? IndexKind::ScatterAdd : IndexKind::Scatter, a[1], src, target,
+             a.attrs<DimAttrs>().dim);
+  finish_output(*out, target);
+}
+
 void scatter_add_grad(GradArgs& g) {
   if (g.needs(0)) g.set(0, g.grad());
   if (g.needs(2)) g.set(2, gather(g.grad(), g.attrs<DimAttrs>().dim, g.input(1)));
@@ -101,6 +148,7 @@ void scatter_grad(GradArgs& g) {
 const Op scatter_add_op = {.name = "scatter_add",
                            .infer = infer_like_first,
                            .cpu = scatter_cpu<true>,
+                           .cuda = scatter_cuda<true>,
                            .grad = scatter_add_grad,
                            .saves = save_input(1),
                            .inplace = true};
@@ -108,6 +156,7 @@ const Op scatter_add_op = {.name = "scatter_add",
 const Op scatter_op = {.name = "scatter",
                        .infer = infer_like_first,
                        .cpu = scatter_cpu<false>,
+                       .cuda = scatter_cuda<false>,
                        .grad = scatter_grad,
                        .saves = save_input(1),
                        .inplace = true};

@@ -22,5 +22,7 @@ cudaError_t running_statistics_launch(const RunningCall& call, cudaStream_t stre
 cudaError_t sgd_launch(const SgdCall& call, cudaStream_t stream);
 cudaError_t pool_launch(const PoolCall& call, cudaStream_t stream);
 cudaError_t random_launch(const RandomCall& call, cudaStream_t stream);
+cudaError_t index_launch(const IndexCall& call, cudaStream_t stream);
+cudaError_t adam_launch(const AdamCall& call, cudaStream_t stream);
 
 }  // namespace tarn::inline v1::detail

@@ -138,6 +138,8 @@ const CudaTable table = {
     .sgd = kernel<SgdCall, sgd_launch>,
     .pool = kernel<PoolCall, pool_launch>,
     .random = kernel<RandomCall, random_launch>,
+    .index = kernel<IndexCall, index_launch>,
+    .adam = kernel<AdamCall, adam_launch>,
 };
 
 }  // namespace
