@@ -62,20 +62,34 @@ int run_program(const std::vector<std::string>& words, const std::string& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// One line for each `extern "C" __global__ void name(` of the text, which may have launch bounds before its
-// name.
-std::string exports(const std::string& text) {
-  std::string lines = "\n";
-  const std::string head = "__global__ void ", bounds = "__launch_bounds__(";
+// The place after the brace that closes the one at `open`.
+size_t after_block(const std::string& text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    depth += (text[i] == '{') - (text[i] == '}');
+    if (depth == 0) return i + 1;
+  }
+  return text.size();
+}
+
+// The text with an export after each `extern "C" __global__ void name(...) {...}`, in the kernel's own
+// namespace and on its last line, so that the lines keep their numbers. The name may have launch bounds
+// before it.
+std::string with_exports(const std::string& text) {
+  std::string out;
+  const std::string head = "extern \"C\" __global__ void ", bounds = "__launch_bounds__(";
+  size_t done = 0;
   for (size_t at = 0; (at = text.find(head, at)) != std::string::npos;) {
     at += head.size();
     if (text.compare(at, bounds.size(), bounds) == 0)
       at = text.find_first_not_of(" \n", text.find(')', at) + 1);
-    size_t end = text.find('(', at);
-    if (end == std::string::npos) break;
-    lines += "TARN_EMU_EXPORT(" + text.substr(at, end - at) + ")\n";
+    size_t end = text.find('(', at), open = text.find('{', at);
+    if (end == std::string::npos || open == std::string::npos) break;
+    size_t after = after_block(text, open);
+    out += text.substr(done, after - done) + " TARN_EMU_EXPORT(" + text.substr(at, end - at) + ")";
+    at = done = after;
   }
-  return lines;
+  return out + text.substr(done);
 }
 
 }  // namespace
@@ -87,7 +101,7 @@ Compiled compile_text(const std::string& text, const std::string& name) {
               log = folder.path + "/log";
   {
     std::ofstream file(source);
-    file << kPrelude << "#line 1 \"" << name << "\"\n" << text << exports(text);
+    file << kPrelude << "#line 1 \"" << name << "\"\n" << with_exports(text);
     if (!file.flush()) return {"", "the source cannot be written to " + folder.path};
   }
   const char* compiler = std::getenv("CXX");

@@ -104,6 +104,20 @@ extern "C" __global__ void scale(const float* x, float* sum) {
   CHECK(sum.get()[0] == 32);
 }
 
+TEST_CASE("a kernel from text may stand in a namespace, with launch bounds") {
+  Text scale(R"(
+namespace deep {
+inline __device__ float twice(float x) { if (x < 0) { return 2 * x; } return x + x; }
+extern "C" __global__ void __launch_bounds__(64) scale(float* x) { { x[threadIdx.x] = twice(x[threadIdx.x]); } }
+}
+)");
+  CAPTURE(scale.log);
+  REQUIRE(scale.kernel != nullptr);
+  Array<float> x(Values(64, -1.5f));
+  REQUIRE(scale.launch(1, 64, {&x.p}) == "");
+  CHECK(x.get() == Values(64, -3));
+}
+
 TEST_CASE("a text that does not compile gives its log, a missing kernel its name") {
   Text wrong("extern \"C\" __global__ void scale(float* x) { x[0] = nothing; }\n");
   CAPTURE(wrong.log);
