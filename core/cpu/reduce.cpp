@@ -136,16 +136,24 @@ class Reducer {
         load_(row_loader<T>(x.dtype())),
         native_(x.dtype() == dtype_of<T>),
         out_(out) {
-    int64_t out_step = 1;
-    for (int d = int(x.dim()) - 1; d >= 0; --d) {
-      int64_t size = x.sizes()[d], step = x.strides()[d];
-      bool gone = dims >> d & 1;
-      if (size != 1) gone ? reduced_.add(size, step, 0) : kept_.add(size, step, out_step);
-      if (!gone) out_step *= size;
-    }
-    reduced_.settle();
-    kept_.settle();
-    if (reduced_.rank == 0 && kept_.rank == 0) reduced_.add(1, 1, 0);
+    set_loops(x.sizes(), x.strides(), dims);
+  }
+
+  Reducer(const MadeElements<T>& x, DimSet dims, const ReduceSpec<T>& what, T* out)
+      : what_(what), kernel_(reduce_kernels().get<T>(what.kind)), made_(&x), out_(out) {
+    set_loops(x.sizes, x.strides, dims);
+  }
+
+  static bool reads_runs(IntArrayRef sizes, IntArrayRef strides, DimSet dims) {
+    ReduceSpec<T> what{ReduceKind::Sum};
+    MadeElements<T> none{sizes, strides, nullptr, nullptr};
+    return Reducer(none, dims, what, nullptr).reads_runs();
+  }
+
+  // Whether every fetch is of neighbours.
+  bool reads_runs() const {
+    const Loop& inner = reduces_columns() ? kept_ : reduced_;
+    return inner.rank == 0 || inner.step[0] == 1 || inner.size[0] == 1;
   }
 
   void run() {
@@ -160,6 +168,19 @@ class Reducer {
   }
 
  private:
+  void set_loops(IntArrayRef sizes, IntArrayRef strides, DimSet dims) {
+    int64_t out_step = 1;
+    for (int d = int(sizes.size()) - 1; d >= 0; --d) {
+      int64_t size = sizes[d], step = strides[d];
+      bool gone = dims >> d & 1;
+      if (size != 1) gone ? reduced_.add(size, step, 0) : kept_.add(size, step, out_step);
+      if (!gone) out_step *= size;
+    }
+    reduced_.settle();
+    kept_.settle();
+    if (reduced_.rank == 0 && kept_.rank == 0) reduced_.add(1, 1, 0);
+  }
+
   bool reduces_columns() const {
     if (kept_.rank == 0) return false;
     if (reduced_.rank == 0 || (reduced_.count() <= kFewRows && kept_.size[0] >= kFewRows)) return true;
@@ -169,6 +190,10 @@ class Reducer {
 
   // n elements from `offset` on as neighbours of type T, n <= kTile unless they are that already.
   const T* fetch(int64_t offset, int64_t step, int64_t n, T* buffer) const {
+    if (made_) {
+      made_->make(made_->context, offset, n, buffer);
+      return buffer;
+    }
     const char* from = data_ + offset * width_;
     if (native_ && (step == 1 || n == 1)) return reinterpret_cast<const T*>(from);
     load_(buffer, from, step, n);
@@ -352,10 +377,11 @@ class Reducer {
 
   const ReduceSpec<T>& what_;
   const ReduceKernel<T>& kernel_;
-  const char* data_;
-  int64_t width_;
-  ConvertRow load_;
-  bool native_;
+  const MadeElements<T>* made_ = nullptr;
+  const char* data_ = nullptr;
+  int64_t width_ = 0;
+  ConvertRow load_ = nullptr;
+  bool native_ = false;
   T* out_;
   Loop reduced_, kept_;
 };
@@ -367,6 +393,18 @@ void reduce_elements(const Tensor& x, DimSet dims, const ReduceSpec<T>& what, T*
   Reducer<T>(x, dims, what, out).run();
 }
 
+template <class T>
+void reduce_elements(const MadeElements<T>& x, DimSet dims, const ReduceSpec<T>& what, T* out) {
+  Reducer<T>(x, dims, what, out).run();
+}
+
+bool reduces_runs(IntArrayRef sizes, IntArrayRef strides, DimSet dims) {
+  return Reducer<float>::reads_runs(sizes, strides, dims);
+}
+
+template void reduce_elements(const MadeElements<float>&, DimSet, const ReduceSpec<float>&, float*);
+template void reduce_elements(const MadeElements<double>&, DimSet, const ReduceSpec<double>&, double*);
+template void reduce_elements(const MadeElements<int64_t>&, DimSet, const ReduceSpec<int64_t>&, int64_t*);
 template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<float>&, float*);
 template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<double>&, double*);
 template void reduce_elements(const Tensor&, DimSet, const ReduceSpec<int64_t>&, int64_t*);

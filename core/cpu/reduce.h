@@ -23,4 +23,21 @@ struct ReduceSpec {
 template <class T>
 void reduce_elements(const Tensor& x, DimSet dims, const ReduceSpec<T>& what, T* out);
 
+// The elements of a dense tensor that is never in memory: make(context, offset, n, to) computes those at
+// [offset, offset + n) of what would be its memory, each of them once, on several threads at a time.
+template <class T>
+struct MadeElements {
+  IntArrayRef sizes, strides;
+  void (*make)(const void* context, int64_t offset, int64_t n, T* to);
+  const void* context;
+};
+
+// Whether a reduction of a dense tensor of these sizes and strides reads runs of neighbours only: what
+// MadeElements can serve.
+bool reduces_runs(IntArrayRef sizes, IntArrayRef strides, DimSet dims);
+
+// The same bits as if the elements had been written to memory first. Needs reduces_runs().
+template <class T>
+void reduce_elements(const MadeElements<T>& x, DimSet dims, const ReduceSpec<T>& what, T* out);
+
 }  // namespace tarn::inline v1::detail
