@@ -12,6 +12,7 @@
 #include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
+#include <tarn/core/ops/batch_norm.h>
 #include <tarn/core/ops/layout.h>
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
@@ -477,7 +478,9 @@ void train_grad(GradArgs& g) {
     if (g.needs(i)) g.set(i, grads[i]);
 }
 
-const Op train_op = {.name = "batch_norm",
+}  // namespace
+
+const Op batch_norm_op = {.name = "batch_norm",
                      .infer = train_infer,
                      .cpu = train_cpu,
                      .cuda = train_cuda,
@@ -485,6 +488,56 @@ const Op train_op = {.name = "batch_norm",
                      .saves = save_input(0) | save_input(1) | save_output(1) | save_output(2),
                      .outputs = 4,
                      .differentiable = 1};
+
+namespace {
+
+// --- the statistics alone ---
+
+template <class T>
+void statistics(const Geometry& g, const T* x, double eps, Statistics& s) {
+  if (g.rows) return row_statistics(g, x, eps, s);
+  for_channels(g, [&](int64_t c) {
+    double mean, squares;
+    table<T>().plane_stats(x + c * g.size, g.batch, g.channels * g.size, g.size, &mean, &squares);
+    s.set(c, mean, squares, double(g.count()), eps);
+  });
+}
+
+void statistics_infer(const Args& a, Spec* out) {
+  train_infer(a, out);
+  for (int i = 0; i < 3; ++i) out[i] = out[i + 1];
+  out[3].sizes = {4, a[0].sizes()[1]};
+  out[3].dtype = a[0].dtype() == kDouble ? kDouble : kFloat;
+  out[3].device = a[0].device();
+}
+
+void statistics_cpu(const Args& a, Tensor* out) {
+  Geometry g(a[0]);
+  Statistics s(g);
+  Channels weight = read_channels(a[1], g.channels, 1), bias = read_channels(a[2], g.channels, 0);
+  Tensor x = prepared(a[0], a[0]);
+  visit_float(x.dtype(), "batch_norm", [&]<class T>(Type<T>) {
+    if (g.count() > 0 && g.channels > 0)
+      statistics(g, static_cast<const T*>(x.data_ptr()), a.scalar().to_double(), s);
+    Coefficients<T> coefficients(s.mean, scales(weight, s.inverse), bias, bias);
+    const T* from = coefficients.row().high;
+    std::copy(from, from + 4 * g.channels, static_cast<T*>(out[3].data_ptr()));
+  });
+  write_channels(out[0], s.mean);
+  write_channels(out[1], s.inverse);
+  write_channels(out[2], s.variance);
+}
+
+}  // namespace
+
+const Op batch_norm_statistics_op = {.name = "batch_norm_statistics",
+                                     .infer = statistics_infer,
+                                     .cpu = statistics_cpu,
+                                     .outputs = 4,
+                                     .differentiable = 0};
+
+namespace {
+
 
 // --- with given statistics: inputs x, weight, bias, running_mean, running_var ---
 
@@ -625,7 +678,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   check_arguments(x, weight, bias, running_mean, running_var, training);
   if (!training) return dispatch(eval_op, {x, weight, bias, running_mean, running_var}, {}, Scalar(eps));
   Tensor out[kMaxOutputs];
-  dispatch(train_op, {x, weight, bias}, {}, Scalar(eps), out);
+  dispatch(batch_norm_op, {x, weight, bias}, {}, Scalar(eps), out);
   int64_t count = Geometry(x).count();
   if (running_mean.defined() && count > 0) {
     NoGradGuard no_grad;
