@@ -47,7 +47,16 @@ function(tarn_object_library target)
   target_link_libraries(${target} PRIVATE ${TARN_HEADER_LIBRARIES} ${TARN_LINK_LIBRARIES})
 endfunction()
 
-tarn_object_library(tarn_objects ${tarn_sources})
+# The text of our vector functions, for kernels that the compile room generates at run time.
+set(tarn_prelude ${tarn_private_include}/kernel_prelude.cpp)
+set(tarn_prelude_headers core/cpu/vec.h core/cpu/vec_ops.h core/cpu/vec_load.h core/cpu/math_exp.h core/cpu/math_special.h
+  core/cpu/math_trig.h core/cpu/math.h compile/kernel_lanes.h core/cuda/value.h compile/kernel_device.h cmake/embed_prelude.cmake)
+list(TRANSFORM tarn_prelude_headers PREPEND ${PROJECT_SOURCE_DIR}/)
+add_custom_command(OUTPUT ${tarn_prelude} DEPENDS ${tarn_prelude_headers} VERBATIM
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${tarn_prelude}
+    -P ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
+
+tarn_object_library(tarn_objects ${tarn_sources} ${tarn_prelude})
 set(tarn_all_objects $<TARGET_OBJECTS:tarn_objects>)
 
 # One object library per instruction set. The files live in namespace tarn::TARN_ISA, so that no two copies of a
