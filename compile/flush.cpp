@@ -1,6 +1,7 @@
 // Barriers: from the segment's path to a plan, its run, and the hand-over of its results.
 #include <tarn/compile/capture.h>
 #include <tarn/compile/compile.h>
+#include <tarn/compile/passes.h>
 #include <tarn/compile/stats.h>
 #include <tarn/core/hooks.h>
 
@@ -76,7 +77,9 @@ std::vector<uint64_t> Capture::escaping() const {
 
 std::unique_ptr<Plan> Capture::make_plan(const TraceNode& end, const std::vector<uint64_t>& escapes) const {
   count(capture_counters().plans);
-  auto plan = std::make_unique<Plan>(graph_of(end, escapes));
+  Graph graph = graph_of(end, escapes);
+  if (!compile_environment().plain) graph = run_passes(graph);
+  auto plan = std::make_unique<Plan>(std::move(graph));
   if (compile_environment().log)
     log_line("plan", str(plan->graph().nodes.size(), " nodes, ", plan->kernels(), " kernels, ",
                          plan->groups(), " fused groups, arena of ", plan->arena_bytes(), " bytes"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <tarn/compile/fused.h>
 #include <tarn/core/dispatch.h>
 
 namespace tarn::inline v1::detail {
@@ -165,7 +166,9 @@ void Plan::run(const std::vector<void*>& storages, const Scalar* scalars, Arena&
   std::vector<char*> bases;
   for (const Region& r : regions_) bases.push_back(static_cast<char*>(arena.reserve(r.device, r.bytes)));
   for (size_t s = 0; s < storages_.size(); ++s)
-    storages_[s]->data = region_[s] < 0 ? storages[s] : bases[size_t(region_[s])] + arena_offset_[s];
+    storages_[s]->data = region_[s] >= 0       ? bases[size_t(region_[s])] + arena_offset_[s]
+                         : s < storages.size() ? storages[s]
+                                               : nullptr;  // made by a pass, and then found useless
   for (; next_step_ < int(steps_.size()); ++next_step_) run_step(steps_[size_t(next_step_)], scalars);
 }
 
@@ -180,6 +183,16 @@ void Plan::run_step(const Step& step, const Scalar* scalars) {
   run_kernel(a, step.outputs[0].defined() ? const_cast<Tensor*>(step.outputs) : nullptr);
 }
 
-void Plan::run_group(const GraphNode& node, const Scalar*) { ensure(!node.fused, "compile: a fused group"); }
+void Plan::run_group(const GraphNode& node, const Scalar* scalars) {
+  operands_.clear();
+  auto add = [&](int value) {
+    const GraphValue& v = graph_.values[size_t(value)];
+    char* start = static_cast<char*>(storages_[size_t(v.storage)]->data);
+    operands_.push_back(start + v.offset * int64_t(element_size(v.dtype)));
+  };
+  for (int value : node.inputs) add(value);
+  for (int value : node.outputs) add(value);
+  node.fused->run(operands_.data(), scalars);
+}
 
 }  // namespace tarn::inline v1::detail

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <tarn/compile/counters.h>
 #include <tarn/compile/options.h>
 #include <tarn/core/error.h>
 
@@ -81,11 +82,19 @@ CompileStats compile_stats() {
   CompileStats out;
   for (const detail::Row& row : detail::kRows)
     out.*row.shown = (detail::capture_counters().*row.counter).load(std::memory_order_relaxed);
+  const detail::CompileCounters& kernels = detail::compile_counters();
+  out.tier0_groups = kernels.tier0_runs;
+  out.tier1_groups = kernels.tier1_runs;
+  out.tier1_kernels = kernels.kernels_built + kernels.kernels_from_cache;
   return out;
 }
 
 void reset_compile_stats() {
   for (const detail::Row& row : detail::kRows) (detail::capture_counters().*row.counter).store(0);
+  detail::CompileCounters& kernels = detail::compile_counters();
+  for (auto* counter : {&kernels.tier0_runs, &kernels.tier1_runs, &kernels.kernels_built,
+                        &kernels.kernels_from_cache, &kernels.kernels_failed, &kernels.groups_made})
+    counter->store(0);
 }
 
 }  // namespace tarn::inline v1
