@@ -128,6 +128,8 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
 
 void add_elements(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0) return;
+  check(dst.is_cpu(),
+        "backward: windows that overlap are not implemented on cuda; move the tensors with cpu()");
   StridedLoop<2> loop(dst.sizes(), {dst.strides(), src.strides()});
   visit(dst.dtype(), "add", [&]<class T>(Type<T>) {
     T* to = static_cast<T*>(dst.data_ptr());

@@ -52,7 +52,7 @@ void scatter_infer(const Args& a, Spec* out) {
   out->device = a[0].device();
 }
 
-void scatter_cpu(const Args& a, Tensor* out) {
+void put_back(const Args& a, Tensor* out) {
   const auto& p = a.attrs<ScatterAttrs>();
   fill_elements(*out, 0);
   NoGradGuard no_grad;
@@ -66,7 +66,7 @@ void scatter_cpu(const Args& a, Tensor* out) {
 void scatter_grad(GradArgs& g) { g.set(0, pick(g.grad(), g.attrs<ScatterAttrs>())); }
 
 const Op scatter_op = {
-    .name = "view_backward", .infer = scatter_infer, .cpu = scatter_cpu, .grad = scatter_grad};
+    .name = "view_backward", .infer = scatter_infer, .cpu = put_back, .cuda = put_back, .grad = scatter_grad};
 
 Tensor scatter(const GradArgs& g, Pick which, std::initializer_list<int64_t> args) {
   ScatterAttrs p{.which = which, .args = {}, .rank = g.input_sizes(0).size(), .sizes = {}};

@@ -15,7 +15,7 @@ struct FlipAttrs {
   int64_t dims;  // bit d: dim d is reversed
 };
 
-void flip_cpu(const Args& a, Tensor* out) {
+void reverse(const Args& a, Tensor* out) {
   if (out->numel() == 0) return;
   int64_t dims = a.attrs<FlipAttrs>().dims;
   Dims strides(a[0].strides());
@@ -30,7 +30,8 @@ void flip_cpu(const Args& a, Tensor* out) {
 
 void flip_grad(GradArgs& g);
 
-const Op flip_op = {.name = "flip", .infer = infer_like_first, .cpu = flip_cpu, .grad = flip_grad};
+const Op flip_op = {
+    .name = "flip", .infer = infer_like_first, .cpu = reverse, .cuda = reverse, .grad = flip_grad};
 
 void flip_grad(GradArgs& g) { g.set(0, dispatch(flip_op, {g.grad()}, g.attrs<FlipAttrs>())); }
 

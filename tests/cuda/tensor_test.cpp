@@ -107,6 +107,21 @@ TEST_CASE("no such device") {
   CHECK_ERROR(cuda::set_device(63), "set_device: no such device cuda:63" + rest);
 }
 
+TEST_CASE("views and their gradients on the device") {
+  Tensor x = formula_tensor({4, 6}, kDouble);
+  auto gradient = [&](auto on) {
+    Tensor leaf = on(x).detach().requires_grad_();
+    Tensor y = leaf.slice(1, 0, 6, 2).sum() + leaf.select(0, 1).square().sum() + leaf.t().flip({0})[2].sum();
+    y.backward();
+    return leaf.grad();
+  };
+  CHECK_DEVICE(gradient(on));
+  CHECK_DEVICE(on(x).flip({0, 1}));
+  CHECK_DEVICE(on(x).roll({2}, {1}));
+  CHECK(x.to(kGpu).equal(x.to(kGpu)));
+  CHECK(!x.to(kGpu).allclose(x.to(kGpu) + 1));
+}
+
 TEST_CASE("an op without a kernel says so") {
   CHECK_ERROR(ones({2, 2}).to(kGpu).cumsum(0),
               "cumsum: not implemented on cuda; move the tensors with cpu()");
