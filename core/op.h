@@ -141,7 +141,7 @@ struct Op {
   void (*infer)(const Args& a, Spec* out);
   void (*cpu)(const Args& a, Tensor* out) = nullptr;
   void (*cuda)(const Args& a, Tensor* out) = nullptr;  // the same on a device: launches from the call table
-  void (*grad)(GradArgs& g) = nullptr;  // null: not differentiable
+  void (*grad)(GradArgs& g) = nullptr;                 // null: not differentiable
   Saves saves = 0;
   // If not null: what the gradients of just these inputs (bit i: input i needs one) read. Keeps x out of
   // memory when only the weight is trained.

@@ -38,8 +38,9 @@ Update::Options update_of(const O& o, int64_t step, bool decoupled) {
   const double correction1 = 1 - std::pow(beta1, double(step));
   const double correction2 = detail::fault(51) ? 1 : std::sqrt(1 - std::pow(beta2, double(step)));
   return {.slots = o.amsgrad() ? 3 : 2,
-          .flags = (o.amsgrad() ? detail::kAmsgrad : 0) | (o.maximize() ? detail::kMaximizeAdam : 0) |
-                   (decoupled ? detail::kDecoupled : 0),
+          .flags = (o.amsgrad() ? int64_t(detail::kAmsgrad) : 0) |
+                   (o.maximize() ? int64_t(detail::kMaximizeAdam) : 0) |
+                   (decoupled ? int64_t(detail::kDecoupled) : 0),
           .numbers = {o.lr(), beta1, beta2, o.eps(), o.weight_decay(), correction1, correction2}};
 }
 

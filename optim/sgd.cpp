@@ -45,7 +45,8 @@ Tensor SGD::step(LossClosure closure) {
       ParamState& state = state_of(param);
       const bool uses_momentum = o.momentum() != 0;
       const double momentum = detail::fault(18) ? 0 : o.momentum();
-      int64_t flags = (o.nesterov() ? detail::kNesterov : 0) | (o.maximize() ? detail::kMaximizeSgd : 0);
+      int64_t flags = (o.nesterov() ? int64_t(detail::kNesterov) : 0) |
+                      (o.maximize() ? int64_t(detail::kMaximizeSgd) : 0);
       if (uses_momentum && !state.slots[0].defined()) flags |= detail::kFirstStep;
       update.add(param, state,
                  {.slots = uses_momentum ? 1 : 0,

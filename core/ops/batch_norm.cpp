@@ -17,6 +17,7 @@
 #include <tarn/core/ops/norm.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/reduction.h>
+#include <tarn/core/ops/running_statistics.h>
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
 
@@ -616,58 +617,6 @@ void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias, 
         "batch_norm: running_mean and running_var are needed outside of training");
 }
 
-// --- running statistics: inputs running_mean, running_var, mean, variance; scalars momentum, and what makes
-// the variance unbiased ---
-
-void running_infer(const Args&, Spec*) {}
-
-InputRange running_written(const Args&) { return {0, 2}; }
-
-// Rounds after each of the two steps running * (1 - momentum) + batch * weight, as the pointwise ops would.
-void update_running(const Tensor& running, const Tensor& batch, double keep, double weight) {
-  const double* from = static_cast<const double*>(batch.data_ptr());
-  visit(running.dtype(), "batch_norm", [&]<class T>(Type<T>) {
-    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    T* to = static_cast<T*>(running.data_ptr());
-    for (int64_t c = 0; c < running.numel(); ++c) {
-      T& r = to[c * running.strides()[0]];
-      r = T(double(T(Wide(r) * Wide(keep))) + from[c] * weight);
-    }
-  });
-}
-
-void running_cpu(const Args& a, Tensor*) {
-  double momentum = a.scalar(0).to_double();
-  update_running(a[0], a[2], 1 - momentum, momentum);
-  update_running(a[1], a[3], 1 - momentum, momentum * a.scalar(1).to_double());
-}
-
-void running_cuda(const Args& a, Tensor*) {
-  double momentum = a.scalar(0).to_double();
-  ScalarType dtype = compute_dtype_of(a[0].dtype());
-  Tensor running[2] = {converted(a[0], dtype), converted(a[1], dtype)};
-  RunningCall call{};
-  call.compute = compute_of(dtype);
-  call.keep = 1 - momentum;
-  call.weight[0] = momentum;
-  call.weight[1] = momentum * a.scalar(1).to_double();
-  call.channels = a[0].numel();
-  for (int i = 0; i < 2; ++i) {
-    call.running[i] = running[i].data_ptr();
-    call.stride[i] = running[i].strides()[0];
-    call.batch[i] = a[2 + i].data_ptr<double>();
-  }
-  launch_cuda("batch_norm_running", &CudaTable::running_statistics, call);
-  for (int i = 0; i < 2; ++i) finish_output(a[i], running[i]);
-}
-
-const Op running_op = {.name = "batch_norm_running",
-                       .infer = running_infer,
-                       .cpu = running_cpu,
-                       .cuda = running_cuda,
-                       .outputs = 0,
-                       .writes = running_written};
-
 }  // namespace
 
 }  // namespace detail
@@ -680,12 +629,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   Tensor out[kMaxOutputs];
   dispatch(batch_norm_op, {x, weight, bias}, {}, Scalar(eps), out);
   int64_t count = Geometry(x).count();
-  if (running_mean.defined() && count > 0) {
-    NoGradGuard no_grad;
-    double unbiased = fault(24) ? 1 : double(count) / double(count - 1);
-    dispatch_mutate(running_op, {running_mean, running_var, out[1], out[3]}, {},
-                    {Scalar(momentum), Scalar(unbiased)});
-  }
+  if (running_mean.defined() && count > 0)
+    move_running_statistics(running_mean, running_var, out[1], out[3], momentum, count);
   return out[0];
 }
 

@@ -96,18 +96,18 @@ inline constexpr PointwiseRow kPointwiseRows[] = {
 template <int Row, class X, class A, class B, class P>
 struct RowText;
 
-#define ROW(kind, name, n, a, b, c, p, q, r, value, d0, d1, d2)       \
-  template <class X, class A, class B, class P>                       \
-  struct RowText<kRow_##name, X, A, B, P> {                           \
-    X g;                                                              \
-    A a;                                                              \
-    B b;                                                              \
-    X c, y;                                                           \
-    P p, q, r;                                                        \
-    TARN_ROW_TEXT auto value_text() const { return value; }  \
-    TARN_ROW_TEXT X gradient_text0() const { return X(d0); } \
-    TARN_ROW_TEXT X gradient_text1() const { return X(d1); } \
-    TARN_ROW_TEXT X gradient_text2() const { return X(d2); } \
+#define ROW(kind, name, n, a, b, c, p, q, r, value, d0, d1, d2) \
+  template <class X, class A, class B, class P>                 \
+  struct RowText<kRow_##name, X, A, B, P> {                     \
+    X g;                                                        \
+    A a;                                                        \
+    B b;                                                        \
+    X c, y;                                                     \
+    P p, q, r;                                                  \
+    TARN_ROW_TEXT auto value_text() const { return value; }     \
+    TARN_ROW_TEXT X gradient_text0() const { return X(d0); }    \
+    TARN_ROW_TEXT X gradient_text1() const { return X(d1); }    \
+    TARN_ROW_TEXT X gradient_text2() const { return X(d2); }    \
   };
 #include <tarn/core/ops/pointwise.def>
 

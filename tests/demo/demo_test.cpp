@@ -202,8 +202,8 @@ TEST_CASE("the demo's memory does not grow over epochs") {
   demo.finish(child);
   INFO(early << " MB, then " << late << " MB");
   CHECK(early > 10);
-  // What a busy machine leaves to the loader and the allocator varies by some MB; a tensor kept per step would
-  // add 20 MB and more.
+  // What a busy machine leaves to the loader and the allocator varies by some MB; a tensor kept per step
+  // would add 20 MB and more.
   CHECK(late < early + 8);
 }
 
