@@ -65,6 +65,7 @@ if("nvcc" IN_LIST tarn_cuda_build)
   enable_language(CUDA)
   add_library(tarn_cuda_kernels OBJECT ${tarn_kernels})
   target_include_directories(tarn_cuda_kernels PRIVATE ${tarn_include})
+  target_compile_definitions(tarn_cuda_kernels PRIVATE TARN_CUDA_ALL_ROWS=$<BOOL:${TARN_CUDA_ALL_ROWS}>)
   set_target_properties(tarn_cuda_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_VISIBILITY_PRESET hidden)
   # As on the CPU nothing contracts (docs/decisions.md); constexpr functions of the rows' tables serve both sides.
   # CMake 3.25 does not know that nvcc 13 takes C++20.

@@ -8,6 +8,7 @@ set(TARN_WITH_ONEDNN AUTO CACHE STRING "Use oneDNN for contractions: AUTO, ON or
 set(TARN_THREADS std CACHE STRING "Back end of parallel_for: std (a pool of Tarn's own) or openmp")
 set(TARN_ISA_LEVELS AUTO CACHE STRING "Instruction sets of the kernels: AUTO, or a list such as 'generic;v3'")
 set(TARN_CUDA_BUILD AUTO CACHE STRING "Device libraries: nvcc, emu, 'nvcc;emu', OFF or AUTO (emu, if there is a toolkit)")
+option(TARN_CUDA_ALL_ROWS "Build the GPU kernels of all pointwise ops: minutes of nvcc" ON)
 set(TARN_SANITIZE "" CACHE STRING "Sanitizers, for example 'address,undefined'")
 set_property(CACHE TARN_WITH_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 set_property(CACHE TARN_THREADS PROPERTY STRINGS openmp std)

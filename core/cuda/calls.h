@@ -270,6 +270,36 @@ struct BatchNormCall {
   }
 };
 
+// layer_norm over the last `size` elements of each row. Statistics are double, one per row.
+struct LayerNormCall {
+  Compute compute;
+  const void *x, *weight, *bias;
+  void* y;
+  double *mean, *inverse;
+  int64_t rows, size;
+  double eps;
+  template <class F>
+  void uses(F f) const {
+    for (void* p : {y, static_cast<void*>(mean), static_cast<void*>(inverse)}) f(p, true);
+    for (const void* p : {x, weight, bias})
+      if (p) f(p, false);
+  }
+};
+
+struct LayerNormGradCall {
+  Compute compute;
+  const void *gy, *x, *weight;
+  const double *mean, *inverse;
+  void *gx, *gweight, *gbias;
+  int64_t rows, size;
+  template <class F>
+  void uses(F f) const {
+    for (void* p : {gx, gweight, gbias}) f(p, true);
+    for (const void* p : {gy, x, weight, static_cast<const void*>(mean), static_cast<const void*>(inverse)})
+      if (p) f(p, false);
+  }
+};
+
 // With given statistics, of the compute type.
 struct BatchNormEvalCall {
   Compute compute;

@@ -73,6 +73,8 @@ struct CudaTable {
   int (*random)(const RandomCall& call, void* stream);
   int (*index)(const IndexCall& call, void* stream);
   int (*adam)(const AdamCall& call, void* stream);
+  int (*layer_norm)(const LayerNormCall& call, void* stream);
+  int (*layer_norm_grad)(const LayerNormGradCall& call, void* stream);
 };
 
 }  // namespace tarn::inline v1::detail

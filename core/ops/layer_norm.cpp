@@ -4,6 +4,8 @@
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/layer_norm.h>
 #include <tarn/core/cpu/scratch.h>
+#include <tarn/core/cuda/elements.h>
+#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/layout.h>
 #include <tarn/core/ops/norm.h>
@@ -60,10 +62,6 @@ Tensor prepared_output(const Tensor& out, ScalarType compute) {
   return out.dtype() == compute ? out : make_tensor(out.sizes(), compute, out.device());
 }
 
-void finish_output(const Tensor& out, const Tensor& computed) {
-  if (!out.is_same(computed)) copy_elements(out, computed);
-}
-
 template <class T>
 T* data_of(const Tensor& x) {
   return x.defined() ? static_cast<T*>(x.data_ptr()) : nullptr;
@@ -99,6 +97,29 @@ void cpu(const Args& a, Tensor* out) {
                          data_of<double>(out[1]) + begin, data_of<double>(out[2]) + begin);
     });
   });
+  finish_output(out[0], y);
+}
+
+void cuda(const Args& a, Tensor* out) {
+  Rows n(a[0], a.attrs<LayerNormAttrs>().dims);
+  if (n.empty()) {
+    fill_elements(out[1], 0);
+    return fill_elements(out[2], 0);
+  }
+  ScalarType compute = compute_type(a[0]);
+  Tensor x = row_major(a[0], compute), weight = row_major(a[1], compute), bias = row_major(a[2], compute);
+  Tensor y = row_major_output(out[0], compute);
+  launch_cuda("layer_norm", &CudaTable::layer_norm,
+              LayerNormCall{.compute = compute_of(compute),
+                            .x = x.data_ptr(),
+                            .weight = address_of(weight),
+                            .bias = address_of(bias),
+                            .y = y.data_ptr(),
+                            .mean = out[1].data_ptr<double>(),
+                            .inverse = out[2].data_ptr<double>(),
+                            .rows = n.rows,
+                            .size = n.size,
+                            .eps = a.scalar().to_double()});
   finish_output(out[0], y);
 }
 
@@ -156,6 +177,31 @@ void backward_cpu(const Args& a, Tensor* out) {
   for (int i = 0; i < 3; ++i) finish_output(out[i], made[i]);
 }
 
+void backward_cuda(const Args& a, Tensor* out) {
+  Rows n(a[1], a.attrs<LayerNormAttrs>().dims);
+  if (n.empty()) {
+    for (int i = 0; i < 3; ++i) fill_elements(out[i], 0);
+    return;
+  }
+  ScalarType compute = compute_type(a[1]);
+  Tensor gy = row_major(a[0], compute), x = row_major(a[1], compute), weight = row_major(a[2], compute);
+  Tensor mean = row_major(a[3], kDouble), inverse = row_major(a[4], kDouble), made[3];
+  for (int i = 0; i < 3; ++i) made[i] = row_major_output(out[i], compute);
+  launch_cuda("layer_norm_grad", &CudaTable::layer_norm_grad,
+              LayerNormGradCall{.compute = compute_of(compute),
+                                .gy = gy.data_ptr(),
+                                .x = x.data_ptr(),
+                                .weight = address_of(weight),
+                                .mean = mean.data_ptr<double>(),
+                                .inverse = inverse.data_ptr<double>(),
+                                .gx = made[0].data_ptr(),
+                                .gweight = made[1].data_ptr(),
+                                .gbias = made[2].data_ptr(),
+                                .rows = n.rows,
+                                .size = n.size});
+  for (int i = 0; i < 3; ++i) finish_output(out[i], made[i]);
+}
+
 // --- the gradient of the gradients ---
 
 void accumulate(Tensor& sum, const Tensor& term) { sum = sum.defined() ? add(sum, term) : term; }
@@ -196,6 +242,7 @@ void grad_of_backward(GradArgs& g) {
 const Op backward_op = {.name = "layer_norm_grad",
                         .infer = backward_infer,
                         .cpu = backward_cpu,
+                        .cuda = backward_cuda,
                         .grad = grad_of_backward,
                         .saves = save_input(0) | save_input(1) | save_input(2),
                         .outputs = 3};
@@ -211,6 +258,7 @@ void grad(GradArgs& g) {
 const Op layer_norm_op = {.name = "layer_norm",
                           .infer = infer,
                           .cpu = cpu,
+                          .cuda = cuda,
                           .grad = grad,
                           .saves = save_input(0) | save_input(1) | save_output(1) | save_output(2),
                           .outputs = 3,

@@ -1,5 +1,6 @@
 // Starts the kernel of a text of pointwise.def.
 #include <tarn/core/cuda/device/launchers.h>
+#include <tarn/core/cuda/device/libraries.h>
 #include <tarn/core/cuda/pointwise_kernel.h>
 
 namespace tarn::inline v1::detail {
@@ -9,7 +10,9 @@ cudaError_t pointwise_launch(const PointwiseCall& call, cudaStream_t stream) {
               : call.compute == Compute::F64 ? gpu::pointwise_f64_kernel
                                              : gpu::pointwise_i64_kernel;
   gpu::PointwiseKernel kernel = find(call.row, call.text);
-  if (!kernel) return cudaErrorInvalidDeviceFunction;
+  if (!kernel)
+    return cudaError_t(
+        library_error("this build's device library lacks the kernel; build it with TARN_CUDA_ALL_ROWS=ON"));
   return launch(kernel, gpu::blocks_for(call.walk.count), gpu::kBlock, 0, stream, call);
 }
 

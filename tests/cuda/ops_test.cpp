@@ -249,3 +249,21 @@ TEST_CASE("max and average pooling of overlapping, padded, dilated and adaptive 
   }
   CHECK_DEVICE(std::get<1>(max_pool2d_with_indices(on(formula_tensor({2, 2, 6, 6})), 3, 1)));
 }
+
+TEST_CASE("layer_norm and its gradients") {
+  for (ScalarType dtype : kReal) {
+    for (bool affine : {false, true}) {
+      Tensor x = formula_tensor({3, 4, 50}, dtype), weight = formula_tensor({50}, dtype, kPositive);
+      auto results = [&](auto on, int which) {
+        Tensor leaf = on(x).detach().requires_grad_(), w = on(weight).detach().requires_grad_();
+        Tensor b = on(formula_tensor({50}, dtype)).detach().requires_grad_();
+        Tensor y = layer_norm(leaf, {50}, affine ? w : Tensor(), affine ? b : Tensor());
+        y.backward(on(formula_tensor({3, 4, 50}, dtype, kUnit)));
+        Tensor all[] = {y.detach(), leaf.grad(), w.grad(), b.grad()};
+        return all[which];
+      };
+      Tolerance tolerance = dtype == kFloat ? Tolerance{1e-4, 2e-5} : Tolerance{1e-10, 1e-11};
+      for (int i = 0; i < (affine ? 4 : 2); ++i) CHECK_DEVICE(results(on, i), tolerance);
+    }
+  }
+}

@@ -24,5 +24,7 @@ cudaError_t pool_launch(const PoolCall& call, cudaStream_t stream);
 cudaError_t random_launch(const RandomCall& call, cudaStream_t stream);
 cudaError_t index_launch(const IndexCall& call, cudaStream_t stream);
 cudaError_t adam_launch(const AdamCall& call, cudaStream_t stream);
+cudaError_t layer_norm_launch(const LayerNormCall& call, cudaStream_t stream);
+cudaError_t layer_norm_grad_launch(const LayerNormGradCall& call, cudaStream_t stream);
 
 }  // namespace tarn::inline v1::detail

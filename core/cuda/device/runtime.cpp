@@ -140,6 +140,8 @@ const CudaTable table = {
     .random = kernel<RandomCall, random_launch>,
     .index = kernel<IndexCall, index_launch>,
     .adam = kernel<AdamCall, adam_launch>,
+    .layer_norm = kernel<LayerNormCall, layer_norm_launch>,
+    .layer_norm_grad = kernel<LayerNormGradCall, layer_norm_grad_launch>,
 };
 
 }  // namespace
