@@ -12,10 +12,11 @@ tarn_require(Threads Threads::Threads libc6-dev)
 tarn_require(Eigen3 Eigen3::Eigen libeigen3-dev 3.4 CONFIG)
 tarn_require(ZLIB ZLIB::ZLIB zlib1g-dev)
 tarn_require(PNG PNG::PNG libpng-dev)
+tarn_require(LibZip LibZip::LibZip libzip-dev MODULE)
 tarn_require(nlohmann_json nlohmann_json::nlohmann_json nlohmann-json3-dev CONFIG)
 # Header-only libraries serve our objects alone; these are also linked, so users of libtarn.a link them too.
 set(TARN_HEADER_LIBRARIES Eigen3::Eigen nlohmann_json::nlohmann_json)
-set(TARN_LINK_LIBRARIES ZLIB::ZLIB PNG::PNG Threads::Threads)
+set(TARN_LINK_LIBRARIES ZLIB::ZLIB PNG::PNG LibZip::LibZip Threads::Threads)
 
 set(TARN_HAS_OPENMP OFF)
 if(TARN_THREADS STREQUAL openmp)

@@ -13,6 +13,7 @@ void save_state(const State& state, const std::string& path) {
 }
 
 State load_state(const std::string& path) {
+  if (detail::is_torch_file(path)) return load(path).toStateDict();
   State state;
   for (auto& [name, tensor] : safetensors::load(path).tensors) state.insert(name, tensor);
   return state;
@@ -57,7 +58,8 @@ void save(const optim::Optimizer& optimizer, const std::string& path) {
 }
 
 void load(optim::Optimizer& optimizer, const std::string& path) {
-  optimizer.load_state_dict(load_state(path));
+  bool from_torch = detail::is_torch_file(path);
+  optimizer.load_state_dict(from_torch ? detail::optimizer_state(load(path)) : load_state(path));
 }
 
 }  // namespace tarn::inline v1

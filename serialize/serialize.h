@@ -11,6 +11,7 @@
 #include <tarn/optim/optimizer.h>
 #include <tarn/serialize/checkpoint.h>
 #include <tarn/serialize/safetensors.h>
+#include <tarn/serialize/torch_file.h>
 
 namespace tarn::inline v1 {
 
@@ -23,12 +24,14 @@ TARN_API void load(Tensor& tensor, const std::string& path);
 TARN_API void save(const std::vector<Tensor>& tensors, const std::string& path);
 TARN_API void load(std::vector<Tensor>& tensors, const std::string& path);
 
-// A module's state_dict(). load() copies into the module's tensors; an Error lists every missing, unexpected
-// and misshapen key, and leaves the module as it was.
+// A module's state_dict(). load() also reads one that torch.save wrote (.pt, .pth). It copies into the
+// module's tensors; an Error lists every missing, unexpected and misshapen key, and leaves the module as it
+// was.
 TARN_API void save(const nn::Module& module, const std::string& path);
 TARN_API void load(nn::Module& module, const std::string& path);
 
-// An optimizer's state_dict(), options included, in PyTorch's layout. load() needs an optimizer of the same
+// An optimizer's state_dict(), options included, in PyTorch's layout; load() also reads one that torch.save
+// wrote. load() needs an optimizer of the same
 // class over parameters of the same shapes.
 TARN_API void save(const optim::Optimizer& optimizer, const std::string& path);
 TARN_API void load(optim::Optimizer& optimizer, const std::string& path);

@@ -1,0 +1,609 @@
+#include <tarn/serialize/unpickler.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <unordered_set>
+
+#include <tarn/serialize/ivalue_content.h>
+
+namespace tarn::inline v1::detail {
+
+namespace {
+
+constexpr size_t kMaxDepth = 100;
+constexpr size_t kNameShown = 100;
+
+// The opcodes of Lib/pickle.py that are understood.
+enum Opcode : uint8_t {
+  kMark = '(',
+  kStop = '.',
+  kPop = '0',
+  kPopMark = '1',
+  kDup = '2',
+  kBinFloat = 'G',
+  kBinInt = 'J',
+  kBinInt1 = 'K',
+  kBinInt2 = 'M',
+  kNone = 'N',
+  kBinPersId = 'Q',
+  kReduce = 'R',
+  kBinString = 'T',
+  kShortBinString = 'U',
+  kBinUnicode = 'X',
+  kAppend = 'a',
+  kBuild = 'b',
+  kGlobal = 'c',
+  kDict = 'd',
+  kAppends = 'e',
+  kBinGet = 'h',
+  kLongBinGet = 'j',
+  kList = 'l',
+  kBinPut = 'q',
+  kLongBinPut = 'r',
+  kSetItem = 's',
+  kTuple = 't',
+  kSetItems = 'u',
+  kEmptyTuple = ')',
+  kEmptyList = ']',
+  kEmptyDict = '}',
+  kProto = 0x80,
+  kTuple1 = 0x85,
+  kTuple2 = 0x86,
+  kTuple3 = 0x87,
+  kNewTrue = 0x88,
+  kNewFalse = 0x89,
+  kLong1 = 0x8a,
+  kLong4 = 0x8b,
+  kShortBinUnicode = 0x8c,
+  kBinUnicode8 = 0x8d,
+  kEmptySet = 0x8f,
+  kAddItems = 0x90,
+  kStackGlobal = 0x93,
+  kMemoize = 0x94,
+  kFrame = 0x95,
+};
+
+struct DtypeName {
+  const char* dtype;    // torch.float32
+  const char* storage;  // torch.FloatStorage
+  ScalarType type;
+};
+constexpr DtypeName kDtypes[] = {
+    {"float32", "FloatStorage", kFloat}, {"float64", "DoubleStorage", kDouble},
+    {"float16", "HalfStorage", kHalf},   {"bfloat16", "BFloat16Storage", kBFloat16},
+    {"int64", "LongStorage", kLong},     {"int32", "IntStorage", kInt},
+    {"int16", "ShortStorage", kShort},   {"int8", "CharStorage", kChar},
+    {"uint8", "ByteStorage", kByte},     {"bool", "BoolStorage", kBool}};
+
+// Functions and classes that may be called.
+constexpr const char* kCallable[] = {"collections.OrderedDict",
+                                     "torch._utils._rebuild_tensor",
+                                     "torch._utils._rebuild_tensor_v2",
+                                     "torch._utils._rebuild_tensor_v3",
+                                     "torch._utils._rebuild_parameter",
+                                     "torch.Size",
+                                     "torch.device",
+                                     "builtins.set",
+                                     "__builtin__.set"};
+constexpr const char* kUntyped[] = {"torch.storage.UntypedStorage", "torch.UntypedStorage"};
+
+// The element type of a storage class; Undefined for a name that is none.
+ScalarType storage_dtype(const std::string& name) {
+  for (const char* untyped : kUntyped)
+    if (name == untyped) return kByte;
+  for (const DtypeName& d : kDtypes)
+    if (name == str("torch.", d.storage)) return d.type;
+  return ScalarType::Undefined;
+}
+
+// Of a text like "torch.float32", which is what a dtype in a file becomes.
+ScalarType dtype_named(const std::string& name) {
+  for (const DtypeName& d : kDtypes)
+    if (name == str("torch.", d.dtype)) return d.type;
+  return ScalarType::Undefined;
+}
+
+// Names come from the file: cut, and safe to print.
+std::string shown(std::string name) {
+  if (name.size() > kNameShown) name = name.substr(0, kNameShown) + "...";
+  for (char& c : name)
+    if (c < ' ' || c > '~') c = '?';
+  return name;
+}
+
+}  // namespace
+
+Unpickler::Unpickler(std::string_view bytes, StorageReader* storages, std::string where)
+    : bytes_(bytes), storages_(storages), where_(std::move(where)) {}
+
+Unpickler::~Unpickler() {
+  stack_.clear();
+  memo_.clear();
+  for (auto& content : made_) {
+    content->elements.clear();
+    content->items.clear();
+  }
+}
+
+void Unpickler::refuse(const std::string& what) const { fail(where_, what); }
+
+IValue Unpickler::run() {
+  while (step()) {
+  }
+  IValue result = pop();
+  check_result(result);
+  return result;
+}
+
+// --- bytes ---
+
+std::string_view Unpickler::take(uint64_t count) {
+  require(count <= bytes_.size() - at_, "the pickle ends in the middle, at byte ", bytes_.size());
+  at_ += count;
+  return bytes_.substr(at_ - count, count);
+}
+
+template <class T>
+T Unpickler::number() {
+  T value;
+  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  return value;
+}
+
+std::string Unpickler::line() {
+  size_t end = bytes_.find('\n', at_);
+  require(end != bytes_.npos, "the pickle ends in the middle, at byte ", bytes_.size());
+  std::string text(take(end - at_));
+  ++at_;
+  return text;
+}
+
+// --- stack ---
+
+void Unpickler::push(IValue value) { stack_.push_back(std::move(value)); }
+
+IValue& Unpickler::top() {
+  size_t bottom = marks_.empty() ? 0 : marks_.back();
+  require(stack_.size() > bottom, "the pickle takes a value from an empty stack at byte ", at_);
+  return stack_.back();
+}
+
+IValue Unpickler::pop() {
+  IValue value = std::move(top());
+  stack_.pop_back();
+  return value;
+}
+
+std::vector<IValue> Unpickler::pop_some(size_t count) {
+  size_t bottom = marks_.empty() ? 0 : marks_.back();
+  require(stack_.size() - bottom >= count, "the pickle takes a value from an empty stack at byte ", at_);
+  std::vector<IValue> values(std::make_move_iterator(stack_.end() - ptrdiff_t(count)),
+                             std::make_move_iterator(stack_.end()));
+  stack_.resize(stack_.size() - count);
+  return values;
+}
+
+std::vector<IValue> Unpickler::pop_to_mark() {
+  require(!marks_.empty(), "the pickle goes back to a mark that it has not set at byte ", at_);
+  std::vector<IValue> values = pop_some(stack_.size() - marks_.back());
+  marks_.pop_back();
+  return values;
+}
+
+IValue Unpickler::container(IValue value) {
+  made_.push_back(value.content_);
+  return value;
+}
+
+// --- opcodes ---
+
+bool Unpickler::step() {
+  uint8_t opcode = number<uint8_t>();
+  switch (opcode) {
+    case kStop:
+      return false;
+    case kProto: {
+      int version = number<uint8_t>();
+      require(version <= 5, "pickle protocol ", version, " is not known");
+      return true;
+    }
+    case kFrame:
+      take(8);
+      return true;
+    case kMark:
+      marks_.push_back(stack_.size());
+      return true;
+    case kPop:
+      pop();
+      return true;
+    case kPopMark:
+      pop_to_mark();
+      return true;
+    case kDup:
+      push(top());
+      return true;
+  }
+  bool known = step_number(opcode) || step_text(opcode) || step_container(opcode) || step_memo(opcode) ||
+               step_class(opcode);
+  require(known, "pickle opcode ", int(opcode), " at byte ", at_ - 1, " is not one that plain data needs");
+  return true;
+}
+
+bool Unpickler::step_number(uint8_t opcode) {
+  switch (opcode) {
+    case kNone:
+      push({});
+      return true;
+    case kNewTrue:
+      push(true);
+      return true;
+    case kNewFalse:
+      push(false);
+      return true;
+    case kBinInt:
+      push(int64_t(number<int32_t>()));
+      return true;
+    case kBinInt1:
+      push(int64_t(number<uint8_t>()));
+      return true;
+    case kBinInt2:
+      push(int64_t(number<uint16_t>()));
+      return true;
+    case kLong1:
+      long_integer(number<uint8_t>());
+      return true;
+    case kLong4:
+      long_integer(number<uint32_t>());
+      return true;
+    case kBinFloat:
+      push(std::bit_cast<double>(__builtin_bswap64(number<uint64_t>())));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Two's complement, lowest byte first.
+void Unpickler::long_integer(uint64_t bytes) {
+  std::string_view digits = take(bytes);
+  require(digits.size() <= 8, "an integer of ", digits.size(), " bytes does not fit in 64 bits");
+  uint64_t value = digits.empty() || digits.back() >= 0 ? 0 : ~uint64_t(0);
+  for (size_t i = digits.size(); i-- > 0;) value = value << 8 | uint8_t(digits[i]);
+  push(int64_t(value));
+}
+
+bool Unpickler::step_text(uint8_t opcode) {
+  uint64_t length = 0;
+  switch (opcode) {
+    case kShortBinString:
+    case kShortBinUnicode:
+      length = number<uint8_t>();
+      break;
+    case kBinString:
+    case kBinUnicode:
+      length = number<uint32_t>();
+      break;
+    case kBinUnicode8:
+      length = number<uint64_t>();
+      break;
+    default:
+      return false;
+  }
+  push(std::string(take(length)));
+  return true;
+}
+
+bool Unpickler::step_container(uint8_t opcode) {
+  switch (opcode) {
+    case kEmptyList:
+    case kEmptySet:
+      push(container(IValue::list()));
+      return true;
+    case kEmptyDict:
+      push(container(IValue::dict()));
+      return true;
+    case kEmptyTuple:
+      push(container(IValue::tuple()));
+      return true;
+    case kList:
+      push(container(IValue::list(pop_to_mark())));
+      return true;
+    case kTuple:
+      push(container(IValue::tuple(pop_to_mark())));
+      return true;
+    case kTuple1:
+    case kTuple2:
+    case kTuple3:
+      push(container(IValue::tuple(pop_some(size_t(opcode - kTuple1 + 1)))));
+      return true;
+    case kDict: {
+      std::vector<IValue> flat = pop_to_mark();
+      push(container(IValue::dict()));
+      set_items(std::move(flat));
+      return true;
+    }
+    case kSetItem:
+      set_items(pop_some(2));
+      return true;
+    case kSetItems:
+      set_items(pop_to_mark());
+      return true;
+    case kAppend:
+      append(pop_some(1));
+      return true;
+    case kAppends:
+    case kAddItems:
+      append(pop_to_mark());
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Unpickler::set_items(std::vector<IValue> flat) {
+  require(top().isGenericDict(), "the pickle sets an item of ", top().kindName(), " at byte ", at_);
+  require(flat.size() % 2 == 0, "the pickle sets a key without a value at byte ", at_);
+  auto& items = top().content_->items;
+  for (size_t i = 0; i < flat.size(); i += 2) items.emplace_back(std::move(flat[i]), std::move(flat[i + 1]));
+}
+
+void Unpickler::append(std::vector<IValue> values) {
+  require(top().isList(), "the pickle appends to ", top().kindName(), " at byte ", at_);
+  auto& elements = top().content_->elements;
+  elements.insert(elements.end(), std::make_move_iterator(values.begin()),
+                  std::make_move_iterator(values.end()));
+}
+
+bool Unpickler::step_memo(uint8_t opcode) {
+  switch (opcode) {
+    case kBinGet:
+      get(number<uint8_t>());
+      return true;
+    case kLongBinGet:
+      get(number<uint32_t>());
+      return true;
+    case kBinPut:
+      put(number<uint8_t>());
+      return true;
+    case kLongBinPut:
+      put(number<uint32_t>());
+      return true;
+    case kMemoize:
+      put(uint32_t(memo_.size()));
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Unpickler::get(uint32_t index) {
+  auto found = memo_.find(index);
+  require(found != memo_.end(), "the pickle asks for value ", index, ", which it has not kept, at byte ",
+          at_);
+  push(found->second);
+}
+
+void Unpickler::put(uint32_t index) { memo_[index] = top(); }
+
+bool Unpickler::step_class(uint8_t opcode) {
+  switch (opcode) {
+    case kGlobal: {
+      std::string module = line(), name = line();
+      find_class(module, name);
+      return true;
+    }
+    case kStackGlobal: {
+      std::vector<IValue> names = pop_some(2);
+      require(names[0].isString() && names[1].isString(), "the pickle names a class by ", names[0].kindName(),
+              " and ", names[1].kindName(), " at byte ", at_);
+      find_class(names[0].toStringRef(), names[1].toStringRef());
+      return true;
+    }
+    case kReduce:
+      reduce();
+      return true;
+    case kBuild:
+      build();
+      return true;
+    case kBinPersId:
+      persistent_load();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Unpickler::is_class(const IValue& value) const {
+  return value.isNone() && value.content_ && !value.content_->storage.defined();
+}
+
+// A class is a None with content, which never leaves the reader; a dtype becomes its name.
+void Unpickler::find_class(const std::string& module, const std::string& name) {
+  std::string full = module + "." + name;
+  if (dtype_named(full) != ScalarType::Undefined) return push(full);
+  bool known = std::find(std::begin(kCallable), std::end(kCallable), full) != std::end(kCallable) ||
+               storage_dtype(full) != ScalarType::Undefined;
+  require(
+      known, "holds an object of class or function ", shown(full),
+      ", which is not built from a file; only tensors, numbers, texts, lists, tuples and dictionaries are. ",
+      "Save a state_dict()");
+  IValue value;
+  value.content_ = std::make_shared<Content>();
+  value.content_->text = full;
+  push(std::move(value));
+}
+
+void Unpickler::reduce() {
+  IValue args = pop(), callable = pop();
+  require(is_class(callable), "the pickle calls ", callable.kindName(), " at byte ", at_);
+  require(args.isTuple(), "the pickle calls ", callable.content_->text, " with ", args.kindName());
+  push(call(callable.content_->text, args.elements()));
+}
+
+// The attributes that Module.state_dict() hangs on its dictionary are versions of layers.
+void Unpickler::build() {
+  pop();
+  require(top().isGenericDict(), "the pickle sets attributes of ", top().kindName(), " at byte ", at_);
+}
+
+// ('storage', torch.FloatStorage, key, device, elements)
+void Unpickler::persistent_load() {
+  IValue id = pop();
+  bool good = id.isTuple() && id.elements().size() >= 5;
+  if (good) {
+    const auto& e = id.elements();
+    good = e[0].isString() && e[0].toStringRef() == "storage" && is_class(e[1]) && e[2].isString() &&
+           e[4].isInt();
+  }
+  require(good && storages_, "the pickle has a reference that is not to a storage of this file, at byte ",
+          at_);
+  const auto& e = id.elements();
+  require(e.size() == 5 || e[5].isNone(), "storage ", shown(e[2].toStringRef()),
+          " is a view of another one, which is not supported");
+  ScalarType dtype = storage_dtype(e[1].content_->text);
+  require(dtype != ScalarType::Undefined, e[1].content_->text, " is not a class of storages");
+  int64_t count = e[4].toInt(), bytes = 0;
+  bool fits = count >= 0 && !__builtin_mul_overflow(count, int64_t(element_size(dtype)), &bytes);
+  require(fits, "a storage of ", count, " elements is not possible");
+  IValue value;
+  value.content_ = std::make_shared<Content>();
+  value.content_->storage = storages_->read(e[2].toStringRef(), uint64_t(bytes));
+  value.content_->dtype = dtype;
+  push(std::move(value));
+}
+
+// --- what classes build ---
+
+IValue Unpickler::call(const std::string& name, const std::vector<IValue>& args) {
+  auto has = [&](size_t count) { require(args.size() >= count, name, " has ", args.size(), " arguments"); };
+  if (name == "collections.OrderedDict") return ordered_dict(args);
+  if (name == "torch._utils._rebuild_tensor" || name == "torch._utils._rebuild_tensor_v2") {
+    has(4);
+    return tensor(args, ScalarType::Undefined);
+  }
+  if (name == "torch._utils._rebuild_tensor_v3") {
+    has(7);
+    require(args[6].isString(), name, ": its dtype is ", args[6].kindName());
+    ScalarType dtype = dtype_named(args[6].toStringRef());
+    require(dtype != ScalarType::Undefined, shown(args[6].toStringRef()), " is not a dtype that Tarn has");
+    return tensor(args, dtype);
+  }
+  has(1);
+  if (name == "torch._utils._rebuild_parameter") {
+    require(args[0].isTensor(), name, " is given ", args[0].kindName());
+    Tensor data = args[0].toTensor();
+    bool wants = args.size() > 1 && args[1].isBool() && args[1].toBool() && data.is_floating_point();
+    return wants ? data.detach().requires_grad_() : data;
+  }
+  if (name == "torch.Size") {
+    std::vector<IValue> sizes;
+    for (int64_t size : integers(args[0])) sizes.push_back(size);
+    return container(IValue::tuple(std::move(sizes)));
+  }
+  if (name == "torch.device") {
+    require(args[0].isString(), "torch.device is given ", args[0].kindName());
+    bool index = args.size() > 1 && args[1].isInt();
+    return index ? str(args[0].toStringRef(), ":", args[1].toInt()) : args[0].toStringRef();
+  }
+  require(name.ends_with(".set") && args[0].isList(), "the pickle calls ", name, " with ",
+          args[0].kindName());
+  return container(IValue::list(args[0].elements()));
+}
+
+IValue Unpickler::ordered_dict(const std::vector<IValue>& args) {
+  IValue dict = container(IValue::dict());
+  if (args.empty()) return dict;
+  require(args[0].isList(), "collections.OrderedDict is given ", args[0].kindName());
+  for (const IValue& pair : args[0].elements()) {
+    bool good = (pair.isTuple() || pair.isList()) && pair.elements().size() == 2;
+    require(good, "collections.OrderedDict is given something else than pairs");
+    dict.content_->items.emplace_back(pair.elements()[0], pair.elements()[1]);
+  }
+  return dict;
+}
+
+std::vector<int64_t> Unpickler::integers(const IValue& value) const {
+  require(value.isTuple() || value.isList(), "a tensor's sizes are ", value.kindName());
+  require(value.elements().size() <= kMaxRank, "a tensor has ", value.elements().size(), " dims, at most ",
+          kMaxRank, " are possible");
+  std::vector<int64_t> out;
+  for (const IValue& e : value.elements()) {
+    require(e.isInt() && e.toInt() >= 0, "a tensor's sizes and strides must be integers of at least 0");
+    out.push_back(e.toInt());
+  }
+  return out;
+}
+
+// Arguments: storage, offset in elements, sizes, strides, requires_grad.
+IValue Unpickler::tensor(const std::vector<IValue>& args, ScalarType dtype) {
+  require(args[0].content_ && args[0].content_->storage.defined() && args[1].isInt(),
+          "a tensor is built from ", args[0].kindName(), " and ", args[1].kindName());
+  const Tensor& bytes = args[0].content_->storage;
+  if (dtype == ScalarType::Undefined) dtype = args[0].content_->dtype;
+  int64_t offset = args[1].toInt(), have = bytes.numel() / int64_t(element_size(dtype));
+  std::vector<int64_t> sizes = integers(args[2]), strides = integers(args[3]);
+  require(sizes.size() == strides.size(), "a tensor has ", sizes.size(), " sizes and ", strides.size(),
+          " strides");
+  int64_t last = offset, numel = 1, total = 0;
+  bool fits = offset >= 0;
+  for (size_t d = 0; d < sizes.size() && fits; ++d) {
+    int64_t reach = 0;
+    fits = !__builtin_mul_overflow(numel, sizes[d], &numel) &&
+           (sizes[d] == 0 || (!__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) &&
+                              !__builtin_add_overflow(last, reach, &last)));
+  }
+  fits = fits && !__builtin_mul_overflow(numel, int64_t(element_size(dtype)), &total);
+  require(fits && (numel == 0 || last < have), "a tensor of sizes ", str(sizes), ", strides ", str(strides),
+          " and offset ", offset, " is outside its storage of ", have, " elements");
+  if (dtype == kBool) {
+    const auto* values = static_cast<const unsigned char*>(bytes.data_ptr());
+    require(std::all_of(values, values + bytes.numel(), [](unsigned char v) { return v <= 1; }),
+            "a bool is neither 0 nor 1");
+  }
+  TensorImpl* impl = new_impl(bytes.get().storage, dtype);
+  Tensor out(Ref<TensorImpl>::adopt(impl));
+  impl->offset = numel == 0 ? 0 : offset;
+  set_geometry(*impl, sizes, strides);
+  bool wants = args.size() > 4 && args[4].isBool() && args[4].toBool() && is_floating(dtype);
+  return wants ? out.requires_grad_() : out;
+}
+
+// --- the result ---
+
+// Walks the containers with a stack of its own, as they may be nested deeper than ours allows.
+void Unpickler::check_result(const IValue& value) {
+  struct Frame {
+    Content* content;
+    size_t next = 0;
+  };
+  std::unordered_set<Content*> open, good;
+  std::vector<Frame> path;
+  auto enter = [&](const IValue& v) {
+    require(!v.isNone() || !v.content_, "the pickle has a class or storage where a value should be");
+    bool is_container = v.isList() || v.isTuple() || v.isGenericDict();
+    if (!is_container || good.count(v.content_.get())) return;
+    require(open.insert(v.content_.get()).second, "the pickle has ", v.kindName(), " that contains itself");
+    require(path.size() < kMaxDepth, "the pickle is nested deeper than ", kMaxDepth, " times");
+    path.push_back({v.content_.get()});
+  };
+  enter(value);
+  while (!path.empty()) {
+    Frame& frame = path.back();
+    Content& c = *frame.content;
+    size_t i = frame.next++;
+    if (i < c.elements.size()) {
+      enter(c.elements[i]);
+    } else if (i - c.elements.size() < 2 * c.items.size()) {
+      auto& item = c.items[(i - c.elements.size()) / 2];
+      enter((i - c.elements.size()) % 2 ? item.second : item.first);
+    } else {
+      open.erase(&c);
+      good.insert(&c);
+      path.pop_back();
+    }
+  }
+  std::erase_if(made_, [&](const auto& content) { return good.count(content.get()) > 0; });
+}
+
+}  // namespace tarn::inline v1::detail
