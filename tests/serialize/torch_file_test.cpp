@@ -1,0 +1,291 @@
+// Files of torch.save: what PyTorch wrote (golden/make.py) is read, everything else is refused by name.
+#include <tarn/serialize/torch_file.h>
+
+#include <cstring>
+#include <random>
+
+#include <tarn/core/ops/pointwise.h>
+#include <tarn/core/ops/reduction.h>
+#include <tarn/nn/nn.h>
+#include <tarn/optim/optim.h>
+#include <tarn/serialize/serialize.h>
+#include <tarn/serialize/unpickler.h>
+#include <tarn/tests/data/files.h>
+#include <tarn/tests/support.h>
+#include <test_config.h>
+
+namespace tarn {
+namespace {
+
+using namespace testing;
+
+std::string golden(const std::string& name) { return TARN_TEST_DIR "/serialize/golden/" + name; }
+
+// 0, 1, 2, ...
+Tensor counted(std::vector<int64_t> sizes, ScalarType dtype = kFloat) {
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(dtype == kBool ? i != 0 : double(i));
+  return tensor_of(values, dtype, sizes);
+}
+
+void check_plain(const IValue& file) {
+  for (const auto& [name, value] : file.at("dtypes").toGenericDict()) {
+    INFO(name.toStringRef());
+    CHECK_SAME(value.toTensor(), counted({3}, value.toTensor().dtype()));
+  }
+  CHECK(file.at("dtypes").at("bfloat16").toTensor().dtype() == kBFloat16);
+  CHECK(file.at("dtypes").toGenericDict().size() == 10);
+  Tensor base = file.at("base").toTensor(), transposed = file.at("transposed").toTensor();
+  CHECK_SAME(base, counted({4, 6}));
+  CHECK(transposed.sizes() == IntArrayRef({6, 4}));
+  CHECK(transposed.strides() == IntArrayRef({1, 6}));
+  CHECK(transposed.is_alias_of(base));
+  CHECK_SAME(file.at("row").toTensor(), tensor_of({6, 7, 8, 9, 10, 11}));
+  CHECK(file.at("row").toTensor().is_alias_of(base));
+  CHECK(file.at("scalar").toTensor().item<float>() == 2.5f);
+  CHECK(file.at("empty").toTensor().sizes() == IntArrayRef({0, 3}));
+  CHECK_SAME(file.at("expanded").toTensor(), tensor_of({7, 7, 7, 7, 7, 7}, kFloat, {2, 3}));
+  CHECK(file.at("parameter").toTensor().requires_grad());
+  CHECK(!base.requires_grad());
+
+  const auto& ordered = file.at("ordered").toGenericDict();
+  CHECK(ordered[0].first.toStringRef() == "z");
+  CHECK(ordered[1].second.toInt() == 2);
+  const auto& list = file.at("list").toListRef();
+  REQUIRE(list.size() == 12);
+  int64_t integers[] = {1, -5, 300, 70000, int64_t(1) << 40};
+  for (int i = 0; i < 5; ++i) CHECK(list[i].toInt() == integers[i]);
+  CHECK(list[5].toDouble() == 2.5);
+  CHECK(list[6].toBool());
+  CHECK(!list[7].toBool());
+  CHECK(list[8].isNone());
+  CHECK(list[9].toStringRef() == "text \xc3\xa9");
+  CHECK(list[10].elements()[1].elements()[0].toInt() == 2);
+  CHECK(list[11].elements().empty());
+  CHECK(file.at("size").elements()[1].toInt() == 3);
+  CHECK(file.at("dtype").toStringRef() == "torch.float16");
+  CHECK(file.at("device").toStringRef() == "cuda:1");
+}
+
+TEST_CASE("what torch.save wrote is read, in the zip format, the old one and with a newer pickle") {
+  for (const char* name : {"plain.pth", "legacy.pt", "protocol4.pth"}) {
+    INFO(name);
+    check_plain(load(golden(name)));
+    std::string bytes = read_file(golden(name));
+    check_plain(pickle_load(std::vector<char>(bytes.begin(), bytes.end())));
+  }
+}
+
+struct Trained {
+  nn::Linear linear{3, 2};
+  nn::BatchNorm1d norm{2};
+  nn::Sequential net{linear, norm};
+  optim::SGD sgd{linear->parameters(), optim::SGDOptions(1).momentum(0.1)};
+  optim::AdamW adam{norm->parameters(), optim::AdamWOptions(1)};
+};
+
+TEST_CASE("a module and its optimizers go on from PyTorch's files as they do in PyTorch") {
+  Trained run;
+  load(run.net, golden("module.pth"));
+  load(run.sgd, golden("sgd.pth"));
+  load(run.adam, golden("adamw.pth"));
+  IValue steps = load(golden("steps.pth"));
+  auto compare = [&](const char* when) {
+    auto want = steps.at(when).toStateDict();
+    auto got = run.net->state_dict();
+    for (const auto& item : want) {
+      INFO(when << " " << item.key());
+      CHECK_CLOSE(got[item.key()], item.value());
+    }
+  };
+  compare("before");
+  run.net->forward(counted({4, 3}).sin()).square().sum().backward();
+  run.sgd.step();
+  run.adam.step();
+  compare("after");
+}
+
+TEST_CASE("what is no plain data is refused by the name of its class") {
+  CHECK_ERROR(
+      load(golden("unknown.pth")),
+      "load: " + golden("unknown.pth") +
+          ": holds an object of class or function __main__.Custom, which is not built from a file; only " +
+          "tensors, numbers, texts, lists, tuples and dictionaries are. Save a state_dict()");
+  CHECK_ERROR(load(golden("script.pt")),
+              "load: " + golden("script.pt") +
+                  ": is a TorchScript program; save the state_dict() of its module instead");
+  CHECK_ERROR(load(golden("make.py")), "load: " + golden("make.py") + ": is not a file of torch.save");
+  CHECK_ERROR(load("/nowhere/x.pth"), "load: cannot open /nowhere/x.pth: No such file or directory");
+}
+
+TEST_CASE("an IValue says what it is when it is asked for something else") {
+  IValue file = load(golden("plain.pth"));
+  CHECK_ERROR(file.toInt(), "IValue: this is a dictionary, not an integer");
+  CHECK_ERROR(file.at("list").toStateDict(), "IValue: this is a list, not a dictionary");
+  CHECK_ERROR(
+      file.at("ordered").toStateDict(),
+      "IValue: \"z\" is an integer, a state dict has tensors; take the part of the file that is one with "
+      "at()");
+  CHECK_ERROR(file.at("ordered").at("b"), "IValue: there is no \"b\" in this dictionary, which has: z, a");
+}
+
+// --- pickles written by hand ---
+
+std::string error_of_pickle(const std::string& pickle) {
+  return error_of([&] { detail::Unpickler(pickle, nullptr, "").run(); });
+}
+
+TEST_CASE("hostile pickles are refused, without deep recursion or leaks") {
+  using namespace std::string_literals;
+  CHECK(error_of_pickle("") == "the pickle ends in the middle, at byte 0");
+  CHECK(error_of_pickle("]") == "the pickle ends in the middle, at byte 1");
+  CHECK(error_of_pickle(".") == "the pickle takes a value from an empty stack at byte 1");
+  CHECK(error_of_pickle("t.") == "the pickle goes back to a mark that it has not set at byte 1");
+  CHECK(error_of_pickle("(].") == "no error");
+  CHECK(error_of_pickle("cos\nsystem\n.").rfind("holds an object of class or function os.system, ", 0) == 0);
+  CHECK(error_of_pickle("cposix\n\x1b[31m\n.").find("posix.?[31m") != std::string::npos);
+  CHECK(error_of_pickle("ctorch\nFloatStorage\n.") ==
+        "the pickle has a class or storage where a value should be");
+  CHECK(error_of_pickle("\x80\x09.") == "pickle protocol 9 is not known");
+  CHECK(error_of_pickle("I1\n.") == "pickle opcode 73 at byte 0 is not one that plain data needs");
+  CHECK(error_of_pickle("NNR.") == "the pickle calls None at byte 3");
+  CHECK(error_of_pickle("N]a.") == "the pickle appends to None at byte 3");
+  CHECK(error_of_pickle("}(Nu.") == "the pickle sets a key without a value at byte 4");
+  CHECK(error_of_pickle("h\1.") == "the pickle asks for value 1, which it has not kept, at byte 2");
+  CHECK(error_of_pickle("\x8a\x09" + std::string(9, '\1') + ".") ==
+        "an integer of 9 bytes does not fit in 64 bits");
+  CHECK(error_of_pickle("X\xff\xff\xff\xff.") == "the pickle ends in the middle, at byte 6");
+  CHECK(error_of_pickle("]q\1h\1a.") == "the pickle has a list that contains itself");
+  CHECK(error_of_pickle("]q\1(h\1ta.") == "the pickle has a list that contains itself");
+  CHECK(error_of_pickle(std::string(1000, ']') + std::string(999, 'a') + ".") ==
+        "the pickle is nested deeper than 100 times");
+  CHECK(error_of_pickle(std::string(1000000, ']') + std::string(999999, 'a') + ".") ==
+        "the pickle is nested deeper than 100 times");
+  CHECK(error_of_pickle("]q\1h\1a0N.") == "no error");
+  // Ten lists, each with ten of the one before: shared, not copied.
+  std::string laughs = "]q" + "\0"s;
+  for (char level = 0; level < 10; ++level) {
+    laughs += "0](";
+    for (int i = 0; i < 10; ++i) laughs += std::string("h") + level;
+    laughs += std::string("eq") + char(level + 1);
+  }
+  CHECK(error_of_pickle(laughs + ".") == "no error");
+}
+
+struct Eight : detail::StorageReader {
+  Tensor memory = detail::make_tensor({32}, kByte).zero_();
+  Tensor read(const std::string&, uint64_t bytes) override {
+    check(bytes == 32, "a storage of ", bytes, " bytes");
+    return memory;
+  }
+};
+
+std::string integer(int64_t value) {
+  return "\x8a\x08" + std::string(reinterpret_cast<const char*>(&value), 8);
+}
+std::string text(const std::string& value) { return "\x8c" + std::string(1, char(value.size())) + value; }
+std::string numbers(const std::vector<int64_t>& values) {
+  std::string out = "(";
+  for (int64_t value : values) out += integer(value);
+  return out + "t";
+}
+
+std::string error_of_tensor(int64_t offset, const std::vector<int64_t>& sizes,
+                            const std::vector<int64_t>& strides, int64_t count = 8) {
+  std::string pickle = "ctorch._utils\n_rebuild_tensor_v2\n(";
+  pickle +=
+      "(" + text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") + integer(count) + "tQ";
+  pickle += integer(offset) + numbers(sizes) + numbers(strides) + "\x89NtR.";
+  Eight storages;
+  return error_of([&] { detail::Unpickler(pickle, &storages, "").run(); });
+}
+
+TEST_CASE("a tensor outside its storage is refused, whatever its numbers do") {
+  constexpr int64_t kHuge = int64_t(1) << 62;
+  CHECK(error_of_tensor(0, {2, 4}, {4, 1}) == "no error");
+  CHECK(error_of_tensor(7, {1}, {1}) == "no error");
+  CHECK(error_of_tensor(100, {0}, {1}) == "no error");
+  CHECK(error_of_tensor(1, {2, 4}, {4, 1}) ==
+        "a tensor of sizes [2, 4], strides [4, 1] and offset 1 is outside its storage of 8 elements");
+  for (auto& error : {error_of_tensor(8, {1}, {1}), error_of_tensor(-1, {1}, {1}),
+                      error_of_tensor(0, {2}, {8}), error_of_tensor(kHuge, {2}, {kHuge}),
+                      error_of_tensor(0, {kHuge}, {kHuge}), error_of_tensor(0, {kHuge, 8}, {0, 0}),
+                      error_of_tensor(0, {kHuge}, {0}), error_of_tensor(0, {9}, {1})})
+    CHECK(error.find("is outside its storage of 8 elements") != std::string::npos);
+  CHECK(error_of_tensor(0, {-1}, {1}) == "a tensor's sizes and strides must be integers of at least 0");
+  CHECK(error_of_tensor(0, {1}, {-1}) == "a tensor's sizes and strides must be integers of at least 0");
+  CHECK(error_of_tensor(0, {1, 1}, {1}) == "a tensor has 2 sizes and 1 strides");
+  CHECK(error_of_tensor(0, std::vector<int64_t>(17, 1), std::vector<int64_t>(17, 1)) ==
+        "a tensor has 17 dims, at most 16 are possible");
+  CHECK(error_of_tensor(0, {1}, {1}, kHuge) == "a storage of 4611686018427387904 elements is not possible");
+  CHECK(error_of_tensor(0, {1}, {1}, -1) == "a storage of -1 elements is not possible");
+}
+
+// --- damaged files ---
+
+TEST_CASE("a changed byte of a tensor is found by the zip file's checksum") {
+  std::string bytes = read_file(golden("plain.pth"));
+  float five[] = {4, 5, 6};
+  size_t at = bytes.find(std::string(reinterpret_cast<char*>(five), sizeof five));
+  REQUIRE(at != std::string::npos);
+  bytes[at + 2] = char(bytes[at + 2] ^ 1);
+  TempDir folder;
+  write_file(folder / "x", bytes);
+  std::string error = error_of([&] { load(folder / "x"); });
+  CHECK(error.find("/data/") != std::string::npos);
+  CHECK(error.find("is damaged: CRC error") != std::string::npos);
+}
+
+TEST_CASE("a big-endian file is refused") {
+  std::string bytes = read_file(golden("legacy.pt"));
+  size_t at = bytes.find("little_endian");
+  at = bytes.find('\x88', at);
+  bytes[at] = '\x89';
+  TempDir folder;
+  write_file(folder / "x", bytes);
+  CHECK_ERROR(load(folder / "x"),
+              "load: " + (folder / "x") + ": is big-endian; only little-endian files are read");
+}
+
+TEST_CASE("every truncation of a file of torch.save is refused", "[fuzz]") {
+  for (const char* name : {"plain.pth", "legacy.pt"}) {
+    std::string bytes = read_file(golden(name));
+    size_t refused = 0;
+    for (size_t length = 0; length < bytes.size(); ++length) {
+      std::vector<char> part(bytes.begin(), bytes.begin() + ptrdiff_t(length));
+      refused += error_of([&] { pickle_load(part); }).rfind("pickle_load: the data ", 0) == 0;
+    }
+    CHECK(refused == bytes.size());
+  }
+}
+
+TEST_CASE("mutants of files of torch.save are refused or give tensors within the file", "[fuzz]") {
+  std::mt19937 random(1);
+  for (const char* name : {"plain.pth", "legacy.pt", "protocol4.pth"}) {
+    std::string bytes = read_file(golden(name));
+    size_t refused = 0;
+    constexpr size_t kMutants = 4000;
+    for (size_t i = 0; i < kMutants; ++i) {
+      std::vector<char> mutant(bytes.begin(), bytes.end());
+      for (int edits = 1 + int(random() % 3); edits > 0; --edits)
+        mutant[random() % mutant.size()] = char(random());
+      std::string error = error_of([&] {
+        const IValue file = pickle_load(mutant);
+        if (!file.isGenericDict()) return;
+        for (const auto& [key, value] : file.toGenericDict())
+          if (value.isTensor())
+            bytes_of(value.toTensor().numel() < 10000 ? value.toTensor() : Tensor(counted({1})));
+      });
+      if (error == "no error") continue;
+      if (error.rfind("pickle_load: the data ", 0) != 0) FAIL("another error: " << error);
+      ++refused;
+    }
+    INFO(name);
+    CHECK(refused > kMutants / 4);
+  }
+}
+
+}  // namespace
+}  // namespace tarn
