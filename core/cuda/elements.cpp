@@ -100,6 +100,27 @@ void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer
   finish_output(out, target);
 }
 
+void index_rows_cuda(const char* op, IndexKind kind, const Tensor& table, const Tensor& indices,
+                     const Tensor& rows, int64_t padding) {
+  int64_t width = table.sizes()[1], no_step = 0, one = 1;
+  if (rows.numel() == 0) return;
+  bool gathers = kind == IndexKind::Gather;
+  IndexCall call{};
+  call.kind = kind;
+  call.type = Elem(table.dtype());
+  call.to = gathers ? rows.data_ptr() : table.data_ptr();
+  call.from = gathers ? table.data_ptr() : rows.data_ptr();
+  call.index = indices.data_ptr<int64_t>();
+  call.n = indices.numel();
+  call.index_step = 1;
+  call.other_step = call.x_step = width;
+  call.size = table.sizes()[0];
+  call.skip = padding;
+  call.lines =
+      walk_of<3>({&width, 1}, {IntArrayRef(&no_step, 1), IntArrayRef(&one, 1), IntArrayRef(&one, 1)});
+  launch_cuda(op, &CudaTable::index, call);
+}
+
 void copy_elements_cuda(const Tensor& dst, const Tensor& src) {
   ensure(src.device() == dst.device(), "copy_elements: tensors on ", src.device(), " and ", dst.device());
   if (dst.dtype() == src.dtype() && dst.is_contiguous() && src.is_contiguous() &&

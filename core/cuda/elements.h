@@ -47,6 +47,11 @@ inline void* address_of(const Tensor& t) { return t.defined() ? t.data_ptr() : n
 void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer, const Tensor& out,
                  double divide = 0);
 
+// Between rows of `table` (V, D) and `rows` (N, D), both row-major, by N indices; one equal to `padding` does
+// nothing.
+void index_rows_cuda(const char* op, IndexKind kind, const Tensor& table, const Tensor& indices,
+                     const Tensor& rows, int64_t padding);
+
 // As copy_elements and fill_elements, with tensors on one device.
 void copy_elements_cuda(const Tensor& dst, const Tensor& src);
 void fill_elements_cuda(const Tensor& dst, const Scalar& value);

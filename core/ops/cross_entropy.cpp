@@ -203,6 +203,25 @@ void nll_cpu(const Args& a, Tensor* out) {
   });
 }
 
+void nll_cuda(const Args& a, Tensor* out) {
+  NoGradGuard no_grad;
+  const auto& attrs = a.attrs<LossAttrs>();
+  ScalarType dtype = compute_dtype(a[0]);
+  int dim = class_dim(a[0]);
+  Tensor x = converted(a[0], dtype), target = converted(a[1], kLong), used = ne(target, attrs.ignore_index);
+  Tensor place = mul(target, cast(used, kLong)), weight = cast(used, dtype);
+  if (a[2].defined())
+    weight = mul(weight, reshape(gather(converted(a[2], dtype), 0, reshape(place, {-1})), target.sizes()));
+  Tensor losses = neg(mul(weight, squeeze(gather(x, dim, unsqueeze(place, dim)), dim)));
+  // What gather makes of a target that is no class is NaN, unless nothing is to be read there.
+  losses = masked_fill(losses, logical_not(used), 0);
+  Tensor total = sum(weight), loss = losses;
+  if (attrs.reduction != Reduction::None) loss = sum(losses);
+  if (attrs.reduction == Reduction::Mean) loss = div(loss, total);
+  copy_elements(out[0], loss);
+  copy_elements(out[1], total);
+}
+
 // What each position's target, its weight and the gradient of its loss are, as tensors of target's sizes.
 struct PositionTensors {
   Tensor target, weight, grad;  // 0 where ignored
@@ -234,6 +253,7 @@ void nll_grad(GradArgs& g) {
 const Op nll_op = {.name = "nll_loss",
                    .infer = nll_infer,
                    .cpu = nll_cpu,
+                   .cuda = nll_cuda,
                    .grad = nll_grad,
                    .saves = save_input(1) | save_input(2) | save_output(1),
                    .outputs = 2,

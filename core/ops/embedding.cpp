@@ -2,7 +2,6 @@
 // sums do not depend on the number of threads.
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cuda/elements.h>
-#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/indexing.h>
@@ -45,30 +44,8 @@ void embedding_cpu(const Args& a, Tensor* out) {
                });
 }
 
-// Between rows of a table (V, D) and of (N, D), all row-major; columns are the lines.
-void rows_cuda(const char* op, IndexKind kind, const Tensor& table, const Tensor& indices, const Tensor& rows,
-               int64_t padding) {
-  int64_t width = table.sizes()[1], no_step = 0, one = 1;
-  if (rows.numel() == 0) return;
-  bool gathers = kind == IndexKind::Gather;
-  IndexCall call{};
-  call.kind = kind;
-  call.type = Elem(table.dtype());
-  call.to = gathers ? rows.data_ptr() : table.data_ptr();
-  call.from = gathers ? table.data_ptr() : rows.data_ptr();
-  call.index = index_data(indices);
-  call.n = indices.numel();
-  call.index_step = 1;
-  call.other_step = call.x_step = width;
-  call.size = table.sizes()[0];
-  call.skip = padding;
-  call.lines =
-      walk_of<3>({&width, 1}, {IntArrayRef(&no_step, 1), IntArrayRef(&one, 1), IntArrayRef(&one, 1)});
-  launch_cuda(op, &CudaTable::index, call);
-}
-
 void embedding_cuda(const Args& a, Tensor* out) {
-  rows_cuda("embedding", IndexKind::Gather, a[0], a[1], *out, -1);
+  index_rows_cuda("embedding", IndexKind::Gather, a[0], a[1], *out, -1);
 }
 
 void embedding_grad(GradArgs& g);
@@ -111,7 +88,8 @@ void backward_cuda(const Args& a, Tensor* out) {
   ScalarType dtype = compute_dtype_of(out->dtype());
   Tensor gradient = row_major(a[0], dtype), table = row_major_output(*out, dtype);
   fill_elements(table, 0);
-  rows_cuda("embedding", IndexKind::ScatterAdd, table, a[1], gradient, a.attrs<EmbeddingAttrs>().padding);
+  index_rows_cuda("embedding", IndexKind::ScatterAdd, table, a[1], gradient,
+                  a.attrs<EmbeddingAttrs>().padding);
   finish_output(*out, table);
 }
 

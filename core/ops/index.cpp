@@ -7,9 +7,11 @@
 
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cpu/strided.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/copy.h>
+#include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/views.h>
 #include <tarn/core/parallel.h>
 
@@ -52,6 +54,51 @@ void index_infer(const Args& a, Spec* out) {
   for (int64_t s : rest_of(a[0].sizes(), a.count() - 1)) out->sizes.push_back(s);
 }
 
+// On a device: the place of each row of x as a matrix (places of the indexed dims, the rest); -1 where an
+// index lies outside, for which a kernel gives NaN or writes nothing.
+Tensor flat_rows(const Args& a, int first_index) {
+  NoGradGuard no_grad;
+  Tensor rows, outside;
+  for (int k = first_index; k < a.count(); ++k) {
+    int64_t size = a[0].sizes()[k - first_index];
+    Tensor wrong = logical_or(lt(a[k], -size), ge(a[k], size));
+    Tensor place = where(lt(a[k], 0), add(a[k], size), a[k]);
+    rows = rows.defined() ? add(mul(rows, size), place) : place;
+    outside = outside.defined() ? logical_or(outside, wrong) : wrong;
+  }
+  return contiguous(reshape(masked_fill(rows, outside, -1), {-1}));
+}
+
+// x, row-major, as that matrix.
+Tensor as_rows(const Tensor& x, int indexed) {
+  int64_t width = numel_of(rest_of(x.sizes(), indexed), "index");
+  return make_alias(x, {width ? x.numel() / width : 0, width}, {width, 1}, x.storage_offset());
+}
+
+void index_cuda(const Args& a, Tensor* out) {
+  if (out->numel() == 0) return;
+  Tensor x = row_major(a[0], a[0].dtype()), target = row_major_output(*out, out->dtype());
+  Tensor rows = flat_rows(a, 1);
+  int64_t width = target.numel() / rows.numel();
+  index_rows_cuda("index", IndexKind::Gather, as_rows(x, a.count() - 1), rows,
+                  make_alias(target, {rows.numel(), width}, {width, 1}, target.storage_offset()), -1);
+  finish_output(*out, target);
+}
+
+void index_put_cuda(const Args& a, Tensor* out) {
+  if (!a.inplace) copy_elements(*out, a[0]);
+  if (a[1].numel() == 0) return;
+  bool accumulate = a.attrs<PutAttrs>().accumulate;
+  // Sums are made in the compute type.
+  ScalarType dtype = accumulate ? compute_dtype_of(out->dtype()) : out->dtype();
+  Tensor target = row_major(*out, dtype), values = row_major(a[1], dtype), rows = flat_rows(a, 2);
+  int64_t width = values.numel() / rows.numel();
+  index_rows_cuda("index_put", accumulate ? IndexKind::ScatterAdd : IndexKind::Scatter,
+                  as_rows(target, a.count() - 2), rows,
+                  make_alias(values, {rows.numel(), width}, {width, 1}, values.storage_offset()), -1);
+  finish_output(*out, target);
+}
+
 void index_cpu(const Args& a, Tensor* out) {
   if (out->numel() == 0) return;
   const int indexed = a.count() - 1;
@@ -81,8 +128,12 @@ constexpr Saves saves_from(int first) { return kSaveAllInputs - save_input(first
 
 void index_grad(GradArgs& g);
 
-const Op index_op = {
-    .name = "index", .infer = index_infer, .cpu = index_cpu, .grad = index_grad, .saves = saves_from(1)};
+const Op index_op = {.name = "index",
+                     .infer = index_infer,
+                     .cpu = index_cpu,
+                     .cuda = index_cuda,
+                     .grad = index_grad,
+                     .saves = saves_from(1)};
 
 // --- index_put: inputs x, values (shape of index's result), then the index tensors ---
 
@@ -130,6 +181,7 @@ void index_put_grad(GradArgs& g);
 const Op index_put_op = {.name = "index_put",
                          .infer = infer_like_first,
                          .cpu = index_put_cpu,
+                         .cuda = index_put_cuda,
                          .grad = index_put_grad,
                          .saves = saves_from(2),
                          .inplace = true};

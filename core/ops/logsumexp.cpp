@@ -1,10 +1,14 @@
 // logsumexp.
 #include <cmath>
 
+#include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
+#include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/reduce_common.h>
 #include <tarn/core/ops/reduction.h>
+#include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
 
@@ -32,6 +36,18 @@ void logsumexp_cpu(const Args& a, Tensor* out) {
   });
 }
 
+void logsumexp_cuda(const Args& a, Tensor* out) {
+  NoGradGuard no_grad;
+  DimSet set = DimSet(a.attrs<ReduceAttrs>().dims);
+  Tensor x = converted(a[0], compute_dtype_of(a[0].dtype()));
+  if (!set) return copy_elements(*out, x);
+  Dims dims = dim_list(set, int(x.dim()));
+  Tensor most = x.numel() ? amax(x, dims, true) : zeros(reduced_sizes(x.sizes(), set, true), x.options());
+  Tensor shift = masked_fill(most, isinf(most), 0);
+  Tensor value = add(log(sum(exp(sub(x, shift)), dims, true)), shift);
+  copy_elements(*out, reshape(value, out->sizes()));
+}
+
 void logsumexp_infer(const Args& a, Spec* out) {
   check(is_floating(a[0].dtype()), "logsumexp: needs a floating tensor, got ", a[0].dtype(),
         "; call to(kFloat) first");
@@ -50,6 +66,7 @@ const Op logsumexp_op = {.name = "logsumexp",
                          .kind = Kind::Reduce,
                          .infer = logsumexp_infer,
                          .cpu = logsumexp_cpu,
+                         .cuda = logsumexp_cuda,
                          .grad = logsumexp_grad,
                          .saves = save_input(0) | save_output()};
 

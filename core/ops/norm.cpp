@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/reduce_common.h>
 #include <tarn/core/ops/reduction.h>
+#include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
 
@@ -60,6 +63,26 @@ void norm_cpu(const Args& a, Tensor* out) {
   });
 }
 
+// Of squares in double where x is float: they overflow and vanish before the floats do.
+void norm_cuda(const Args& a, Tensor* out) {
+  NoGradGuard no_grad;
+  DimSet set = DimSet(a.attrs<NormAttrs>().dims);
+  double p = a.scalar().to_double();
+  Tensor x = abs(converted(a[0], p == 2 ? kDouble : compute_dtype_of(a[0].dtype()))), value = x;
+  Dims dims = dim_list(set, int(x.dim()));
+  auto sum_over = [&](const Tensor& t) { return set ? sum(t, dims, true) : t; };
+  if (std::isinf(p)) {
+    if (set) value = p > 0 ? amax(x, dims, true) : amin(x, dims, true);
+  } else if (p == 0) {
+    value = sum_over(cast(ne(x, 0), x.dtype()));
+  } else if (p == 1) {
+    value = sum_over(x);
+  } else {
+    value = p == 2 ? sqrt(sum_over(square(x))) : pow(sum_over(pow(x, p)), 1 / p);
+  }
+  copy_elements(*out, reshape(value, out->sizes()));
+}
+
 void norm_infer(const Args& a, Spec* out) {
   const auto& attrs = a.attrs<NormAttrs>();
   check(is_floating(a[0].dtype()), "norm: needs a floating tensor, got ", a[0].dtype(),
@@ -108,6 +131,7 @@ const Op norm_op = {.name = "norm",
                     .kind = Kind::Reduce,
                     .infer = norm_infer,
                     .cpu = norm_cpu,
+                    .cuda = norm_cuda,
                     .grad = norm_grad,
                     .saves = save_input(0) | save_output()};
 

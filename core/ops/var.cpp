@@ -1,11 +1,14 @@
 // var, std, var_mean, std_mean.
 #include <cmath>
 
+#include <tarn/core/cpu/copy.h>
+#include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/reduce_common.h>
 #include <tarn/core/ops/reduction.h>
+#include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
 
@@ -52,6 +55,22 @@ void var_cpu(const Args& a, Tensor* out) {
   });
 }
 
+// In double: the mean's rounding does not show.
+template <bool root>
+void var_cuda(const Args& a, Tensor* out) {
+  NoGradGuard no_grad;
+  DimSet set = DimSet(a.attrs<ReduceAttrs>().dims);
+  Tensor x = converted(a[0], kDouble), mean = x, squares = sub(x, x);
+  if (set) {
+    Dims dims = dim_list(set, int(x.dim()));
+    mean = tarn::mean(x, dims, true);
+    squares = sum(square(sub(x, mean)), dims, true);
+  }
+  Tensor variance = div(squares, divisor(x.sizes(), set, a.scalar()));
+  copy_elements(out[0], reshape(root ? sqrt(variance) : variance, out[0].sizes()));
+  if (a.op.outputs > 1) copy_elements(out[1], reshape(mean, out[1].sizes()));
+}
+
 void var_infer(const Args& a, Spec* out) {
   check(is_floating(a[0].dtype()), a.op.name, ": needs a floating tensor, got ", a[0].dtype(),
         "; call to(kFloat) first");
@@ -87,23 +106,27 @@ const Op var_op = {.name = "var",
                    .kind = Kind::Reduce,
                    .infer = var_infer,
                    .cpu = var_cpu<false>,
+                   .cuda = var_cuda<false>,
                    .grad = var_grad<false, false>,
                    .saves = save_input(0)};
 const Op std_op = {.name = "std",
                    .kind = Kind::Reduce,
                    .infer = var_infer,
                    .cpu = var_cpu<true>,
+                   .cuda = var_cuda<true>,
                    .grad = var_grad<true, false>,
                    .saves = save_input(0) | save_output()};
 const Op var_mean_op = {.name = "var_mean",
                         .infer = var_infer,
                         .cpu = var_cpu<false>,
+                        .cuda = var_cuda<false>,
                         .grad = var_grad<false, true>,
                         .saves = save_input(0),
                         .outputs = 2};
 const Op std_mean_op = {.name = "std_mean",
                         .infer = var_infer,
                         .cpu = var_cpu<true>,
+                        .cuda = var_cuda<true>,
                         .grad = var_grad<true, true>,
                         .saves = save_input(0) | save_output(),
                         .outputs = 2};

@@ -55,3 +55,19 @@ TEST_CASE("an Adam step over all parameters is one launch") {
     }
   }
 }
+
+TEST_CASE("index and index_put_ by tensors, negative indices too") {
+  using namespace tarn::indexing;
+  Tensor x = formula_tensor({5, 4, 3}), i = tensor({0, -1, 2}), j = tensor({1, 3, -2});
+  CHECK_DEVICE(on(x).index({on(i)}));
+  CHECK_DEVICE(on(x).index({on(i), on(j)}));
+  CHECK_DEVICE(on(x).index({Slice(), on(j)}));
+  CHECK_DEVICE(on(x).clone().index_put_({on(i), on(j)}, on(ones({3, 3}))));
+  CHECK_DEVICE(on(x).index_select(1, on(tensor({3, 0}))));
+  auto gradient = [&](auto on) {
+    Tensor leaf = on(x).detach().requires_grad_();
+    leaf.index({on(tensor({1, 1, 4}))}).square().sum().backward();
+    return leaf.grad();
+  };
+  CHECK_DEVICE(gradient(on));
+}

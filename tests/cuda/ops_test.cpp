@@ -267,3 +267,39 @@ TEST_CASE("layer_norm and its gradients") {
     }
   }
 }
+
+TEST_CASE("norm, var, std and logsumexp over dims") {
+  for (ScalarType dtype : kReal) {
+    Tensor x = formula_tensor({4, 30, 3}, dtype);
+    for (double p : {0.0, 1.0, 2.0, 3.0, double(INFINITY), -double(INFINITY)})
+      CHECK_DEVICE(on(x).norm(p, {1}));
+    CHECK_DEVICE(on(x).norm());
+    CHECK_DEVICE(on(x).var());
+    CHECK_DEVICE(on(x).var({0, 1}, false, true));
+    CHECK_DEVICE(on(x).std({2}));
+    CHECK_DEVICE(on(x).logsumexp({1}));
+    CHECK_DEVICE(on(x).logsumexp({0, 2}, true));
+    auto gradient = [&](auto on) {
+      Tensor leaf = on(x).detach().requires_grad_();
+      (leaf.norm() + leaf.var({1}).sum() + leaf.logsumexp({1}).sum()).backward();
+      return leaf.grad();
+    };
+    CHECK_DEVICE(gradient(on));
+  }
+  CHECK_DEVICE(on(full({3}, 1e30)).norm());
+}
+
+TEST_CASE("nll_loss with weights and ignored positions") {
+  Tensor x = formula_tensor({5, 7, 2}),
+         target = classes_of({0, 6, 3, -100, 2, 2, 5, 1, 0, 4}).reshape({5, 2});
+  for (int64_t reduction : {Reduction::None, Reduction::Mean, Reduction::Sum}) {
+    CHECK_DEVICE(nll_loss(on(x), on(target), {}, reduction));
+    CHECK_DEVICE(nll_loss(on(x), on(target), on(formula_tensor({7}, kFloat, kPositive)), reduction));
+    auto gradient = [&](auto on) {
+      Tensor leaf = on(x).detach().requires_grad_();
+      nll_loss(leaf, on(target), {}, reduction).sum().backward();
+      return leaf.grad();
+    };
+    CHECK_DEVICE(gradient(on));
+  }
+}
