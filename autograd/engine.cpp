@@ -263,13 +263,50 @@ Tensor fit_gradient(Tensor grad, const GradMeta& meta, const Node& from, int ind
   return grad;
 }
 
+namespace {
+
+// What hooks of this thread's backward asked to be called at its end. The vector is made for the outermost
+// backward and lives on its stack.
+thread_local std::vector<Function<void()>>* callbacks = nullptr;
+
+class CallbackScope {
+ public:
+  CallbackScope() : outermost_(callbacks == nullptr) {
+    if (outermost_) callbacks = &list_;
+  }
+  ~CallbackScope() {
+    if (outermost_) callbacks = nullptr;
+  }
+  // A callback may queue another one.
+  void run() {
+    for (size_t i = 0; outermost_ && i < list_.size(); ++i) {
+      Function<void()> f = list_[i];
+      f();
+    }
+  }
+
+ private:
+  bool outermost_;
+  std::vector<Function<void()>> list_;
+};
+
+}  // namespace
+
+void queue_callback(Function<void()> f) {
+  check(callbacks != nullptr, "queue_callback: no backward is running on this thread; call it from a hook");
+  callbacks->push_back(std::move(f));
+}
+
 std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads,
                                  const BackwardOptions& options) {
   AutoGradMode recording(options.create_graph);
   AutocastOff autocast_off;
+  CallbackScope at_end;
   Backward backward(roots, options);
   for (size_t i = 0; i < roots.size(); ++i) backward.seed(roots[i], std::move(grads[i]));
-  return backward.run();
+  std::vector<Tensor> captured = backward.run();
+  at_end.run();
+  return captured;
 }
 
 }  // namespace tarn::inline v1::detail

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tarn/autograd/node.h>
+#include <tarn/core/function.h>
 
 namespace tarn::inline v1::detail {
 
@@ -19,6 +20,10 @@ struct BackwardOptions {
 // Backpropagates `grads` from `roots`; returns the gradients of the targets, undefined where none arrived.
 std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads,
                                  const BackwardOptions& options);
+
+// For hooks: calls f once when the backward that runs on this thread is through, the outermost if they nest.
+// Not called if that backward throws.
+TARN_API void queue_callback(Function<void()> f);
 
 // `grad` in the sizes and dtype that `meta` asks for: summed over what broadcasting made, cast. An Error that
 // names `from`, whose gradient `index` it is, if that cannot be done.
