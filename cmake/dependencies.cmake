@@ -36,6 +36,18 @@ if(NOT TARN_WITH_ONEDNN STREQUAL OFF)
   endif()
 endif()
 
+# Gloo connects the ranks of distributed/. Its package's config names targets without a namespace.
+set(TARN_HAS_GLOO OFF)
+if(NOT TARN_WITH_GLOO STREQUAL OFF)
+  find_package(Gloo QUIET MODULE)
+  if(TARGET Gloo::Gloo)
+    set(TARN_HAS_GLOO ON)
+    list(APPEND TARN_LINK_LIBRARIES Gloo::Gloo)
+  elseif(TARN_WITH_GLOO STREQUAL ON)
+    message(FATAL_ERROR "tarn: TARN_WITH_GLOO=ON, but Gloo was not found; on Debian: apt-get install libgloo-dev")
+  endif()
+endif()
+
 # Which instruction sets the kernels are built for; the best one is chosen at run time.
 if(TARN_ISA_LEVELS STREQUAL AUTO)
   set(tarn_isa_levels generic)
@@ -51,4 +63,4 @@ else()
   set(tarn_isa_levels ${TARN_ISA_LEVELS})
 endif()
 
-message(STATUS "tarn ${PROJECT_VERSION}: kernels ${tarn_isa_levels}; threads ${TARN_THREADS}; oneDNN ${TARN_HAS_ONEDNN}")
+message(STATUS "tarn ${PROJECT_VERSION}: kernels ${tarn_isa_levels}; threads ${TARN_THREADS}; oneDNN ${TARN_HAS_ONEDNN}; Gloo ${TARN_HAS_GLOO}")

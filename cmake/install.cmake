@@ -29,4 +29,4 @@ configure_package_config_file(cmake/tarnConfig.cmake.in ${PROJECT_BINARY_DIR}/ta
   INSTALL_DESTINATION ${tarn_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tarnConfig.cmake ${PROJECT_BINARY_DIR}/tarnConfigVersion.cmake
-  cmake/FindoneDNN.cmake cmake/FindLibZip.cmake DESTINATION ${tarn_package_dir})
+  cmake/FindoneDNN.cmake cmake/FindGloo.cmake cmake/FindLibZip.cmake DESTINATION ${tarn_package_dir})
