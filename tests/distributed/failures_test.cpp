@@ -90,6 +90,8 @@ std::string first_error(ProcessGroup& group) {
   return "no error";
 }
 
+// On a machine busy with other work a survivor may be taken for lost: these two run in .ci/long, alone.
+//
 // Rank 1 of 3 is lost in the phase that TARN_TEST_PHASE names; the others must say so.
 void lose_rank_1(const char* kind, int signal, const char* expected) {
   const int phase = std::atoi(rank_variable("TARN_TEST_PHASE").c_str());
@@ -133,13 +135,13 @@ void lose_in_phases(int phases) {
   }
 }
 
-TEST_CASE("a rank killed in any phase is named by the others at once") {
+TEST_CASE("a rank killed in any phase is named by the others at once", "[.quiet]") {
   if (is_rank())
     return lose_rank_1("killed", SIGKILL, "rank 1 is gone: its process ended or cannot be reached");
   lose_in_phases(12);
 }
 
-TEST_CASE("a rank stopped in any phase is named by the others after the timeout") {
+TEST_CASE("a rank stopped in any phase is named by the others after the timeout", "[.quiet]") {
   if (is_rank()) return lose_rank_1("stopped", SIGSTOP, "rank 1 did not come within 0.7 s");
   lose_in_phases(8);
 }
