@@ -9,7 +9,6 @@
 #include <tarn/core/cpu/isa.h>
 #include <tarn/core/cpu/scratch.h>
 #include <tarn/core/cuda/elements.h>
-#include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/batch_norm.h>
@@ -282,31 +281,6 @@ void train_cpu(const Args& a, Tensor* out) {
   write_channels(out[3], s.variance);
 }
 
-void train_cuda(const Args& a, Tensor* out) {
-  Geometry g(a[0]);
-  if (g.count() == 0 || g.channels == 0) {
-    for (int i = 1; i < 4; ++i) fill_elements(out[i], 0);
-    return;
-  }
-  ScalarType dtype = compute_dtype_of(a[0].dtype());
-  Tensor x = row_major(a[0], dtype), y = row_major_output(out[0], dtype);
-  Tensor weight = row_major(a[1], dtype), bias = row_major(a[2], dtype);
-  launch_cuda("batch_norm", &CudaTable::batch_norm,
-              BatchNormCall{.compute = compute_of(dtype),
-                            .x = x.data_ptr(),
-                            .y = y.data_ptr(),
-                            .weight = address_of(weight),
-                            .bias = address_of(bias),
-                            .mean = out[1].data_ptr<double>(),
-                            .inverse = out[2].data_ptr<double>(),
-                            .variance = out[3].data_ptr<double>(),
-                            .batch = g.batch,
-                            .channels = g.channels,
-                            .size = g.size,
-                            .eps = a.scalar().to_double()});
-  finish_output(out[0], y);
-}
-
 // --- backward: inputs gy, x, weight, mean, inverse; outputs gx, gweight, gbias ---
 
 struct GradSums {
@@ -391,32 +365,6 @@ void backward_cpu(const Args& a, Tensor* out) {
   write_channels(out[2], sums.plain);
 }
 
-void backward_cuda(const Args& a, Tensor* out) {
-  Geometry g(a[1]);
-  if (g.count() == 0 || g.channels == 0) {
-    for (int i = 1; i < 3; ++i) fill_elements(out[i], 0);
-    return;
-  }
-  ScalarType dtype = compute_dtype_of(a[1].dtype());
-  Tensor gy = row_major(a[0], dtype), x = row_major(a[1], dtype), weight = row_major(a[2], dtype);
-  Tensor mean = row_major(a[3], kDouble), inverse = row_major(a[4], kDouble), results[3];
-  for (int i = 0; i < 3; ++i) results[i] = row_major_output(out[i], dtype);
-  launch_cuda("batch_norm_grad", &CudaTable::batch_norm_grad,
-              BatchNormGradCall{.compute = compute_of(dtype),
-                                .gy = gy.data_ptr(),
-                                .x = x.data_ptr(),
-                                .weight = address_of(weight),
-                                .mean = mean.data_ptr<double>(),
-                                .inverse = inverse.data_ptr<double>(),
-                                .gx = results[0].data_ptr(),
-                                .gweight = results[1].data_ptr(),
-                                .gbias = results[2].data_ptr(),
-                                .batch = g.batch,
-                                .channels = g.channels,
-                                .size = g.size});
-  for (int i = 0; i < 3; ++i) finish_output(out[i], results[i]);
-}
-
 // --- the gradient of the gradients ---
 
 Dims all_but_channels(const Tensor& x) {
@@ -467,7 +415,7 @@ void grad_of_backward(GradArgs& g) {
 const Op backward_op = {.name = "batch_norm_grad",
                         .infer = backward_infer,
                         .cpu = backward_cpu,
-                        .cuda = backward_cuda,
+                        .cuda = batch_norm_backward_cuda,
                         .grad = grad_of_backward,
                         .saves = save_input(0) | save_input(1) | save_input(2),
                         .outputs = 3};
@@ -482,13 +430,13 @@ void train_grad(GradArgs& g) {
 }  // namespace
 
 const Op batch_norm_op = {.name = "batch_norm",
-                     .infer = train_infer,
-                     .cpu = train_cpu,
-                     .cuda = train_cuda,
-                     .grad = train_grad,
-                     .saves = save_input(0) | save_input(1) | save_output(1) | save_output(2),
-                     .outputs = 4,
-                     .differentiable = 1};
+                          .infer = train_infer,
+                          .cpu = train_cpu,
+                          .cuda = batch_norm_train_cuda,
+                          .grad = train_grad,
+                          .saves = save_input(0) | save_input(1) | save_output(1) | save_output(2),
+                          .outputs = 4,
+                          .differentiable = 1};
 
 namespace {
 
@@ -539,7 +487,6 @@ const Op batch_norm_statistics_op = {.name = "batch_norm_statistics",
 
 namespace {
 
-
 // --- with given statistics: inputs x, weight, bias, running_mean, running_var ---
 
 void eval_cpu(const Args& a, Tensor* out) {
@@ -553,27 +500,6 @@ void eval_cpu(const Args& a, Tensor* out) {
     apply(g, static_cast<const T*>(x.data_ptr()), static_cast<T*>(y.data_ptr()),
           Coefficients<T>(mean, scales(weight, inverse), bias, bias));
   });
-  finish_output(*out, y);
-}
-
-void eval_cuda(const Args& a, Tensor* out) {
-  if (out->numel() == 0) return;
-  Geometry g(a[0]);
-  ScalarType dtype = compute_dtype_of(a[0].dtype());
-  Tensor in[5], y = row_major_output(*out, dtype);
-  for (int i = 0; i < 5; ++i) in[i] = row_major(a[i], dtype);
-  launch_cuda("batch_norm", &CudaTable::batch_norm_eval,
-              BatchNormEvalCall{.compute = compute_of(dtype),
-                                .x = in[0].data_ptr(),
-                                .y = y.data_ptr(),
-                                .weight = address_of(in[1]),
-                                .bias = address_of(in[2]),
-                                .mean = in[3].data_ptr(),
-                                .variance = in[4].data_ptr(),
-                                .batch = g.batch,
-                                .channels = g.channels,
-                                .size = g.size,
-                                .eps = a.scalar().to_double()});
   finish_output(*out, y);
 }
 
@@ -600,7 +526,7 @@ Saves eval_saves(uint32_t needs) {
 const Op eval_op = {.name = "batch_norm",
                     .infer = eval_infer,
                     .cpu = eval_cpu,
-                    .cuda = eval_cuda,
+                    .cuda = batch_norm_eval_cuda,
                     .grad = eval_grad,
                     .saves_for = eval_saves};
 
