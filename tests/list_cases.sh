@@ -26,7 +26,9 @@ awk -v program="$program" -v room="$room" '
     gsub(/[][,\\]/, "\\\\&", pattern)
     name = room ": " $0
     printf "add_test([==[%s]==] [==[%s]==] [==[%s]==])\n", name, program, pattern
-    printf "set_tests_properties([==[%s]==] PROPERTIES LABELS \"%s%s\" TIMEOUT 600)\n", name, room, labels[$0]
+    # Ranks wait for each other, some not for long: they get the machine to themselves.
+    alone = room == "distributed" ? " RUN_SERIAL TRUE" : ""
+    printf "set_tests_properties([==[%s]==] PROPERTIES LABELS \"%s%s\" TIMEOUT 600%s)\n", name, room, labels[$0], alone
   }' "$work/tagged" "$work/all" >"$output.new"
 [ -s "$output.new" ] || { echo "list_cases: $program lists no test case" >&2; exit 1; }
 mv "$output.new" "$output"
