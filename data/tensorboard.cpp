@@ -12,15 +12,15 @@
 #include <fstream>
 #include <mutex>
 
-#include <tarn/core/ops/copy.h>
 #include <tarn/core/crc32c.h>
+#include <tarn/core/ops/copy.h>
 #include <tarn/data/png.h>
 #include <tarn/data/protobuf.h>
 
 namespace tarn::inline v1::utils::tensorboard {
 
-using tarn::detail::crc32c;
 using data::detail::Message;
+using tarn::detail::crc32c;
 
 namespace {
 

@@ -114,8 +114,8 @@ class TARN_API Optimizer {
   virtual Tensor step(LossClosure closure = {}) = 0;
 
   // Everything but the parameters, in PyTorch's layout with paths for keys: "state.0.momentum_buffer",
-  // "param_groups.0.lr", "param_groups.0.params". The tensors are copies, or with copy = false the optimizer's
-  // own, which the next step() writes.
+  // "param_groups.0.lr", "param_groups.0.params". The tensors are copies, or with copy = false the
+  // optimizer's own, which the next step() writes.
   State state_dict(bool copy = true) const;
   // Takes over values from a state_dict() of an optimizer of the same class with parameters of the same
   // shapes. Checks everything first: after an Error nothing has changed.
