@@ -1,6 +1,8 @@
 // The thread's switches that dispatch() looks at, and the guards that set them.
 #pragma once
 
+#include <cstdint>
+
 #include <tarn/core/macros.h>
 
 namespace tarn::inline v1 {

@@ -9,8 +9,10 @@ import tempfile
 from result import BUILD, Result, run
 
 LIBRARY_MB = 40
-OURS = re.compile(r"((non-virtual thunk|virtual thunk) to |(vtable|typeinfo|typeinfo name|VTT|guard variable|"
-                  r"TLS init function|TLS wrapper function|construction vtable) for )?tarn::")
+# Before a template's name stands its return type.
+OURS = re.compile(r"((void|bool|int|long|unsigned long|float|double)[*&]? |(non-virtual thunk|virtual thunk) to |"
+                  r"(vtable|typeinfo|typeinfo name|VTT|guard variable|TLS init function|TLS wrapper function|construction vtable) for "
+                  r")?tarn::")
 
 
 def objects(target):

@@ -4,8 +4,7 @@
 #include <tarn/core/config.h>
 #include <tarn/core/cuda.h>
 #include <tarn/core/error.h>
-
-#include "commands.h"
+#include <tarn/tools/tarn/commands.h>
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "commands.h"
+#include <tarn/tools/tarn/commands.h>
 
 namespace {
 

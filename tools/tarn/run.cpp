@@ -18,8 +18,7 @@
 
 #include <tarn/core/error.h>
 #include <tarn/distributed/store.h>
-
-#include "commands.h"
+#include <tarn/tools/tarn/commands.h>
 
 namespace {
 
