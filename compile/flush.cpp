@@ -78,7 +78,14 @@ std::vector<uint64_t> Capture::escaping() const {
 std::unique_ptr<Plan> Capture::make_plan(const TraceNode& end, const std::vector<uint64_t>& escapes) const {
   count(capture_counters().plans);
   Graph graph = graph_of(end, escapes);
-  if (!compile_environment().plain) graph = run_passes(graph);
+  if (!compile_environment().plain) {
+    try {
+      graph = run_passes(graph);
+    } catch (const std::exception& e) {
+      if (!options_.suppress_errors) throw;
+      log_line("warning", str("a segment runs op by op, since a pass failed: ", e.what()));
+    }
+  }
   auto plan = std::make_unique<Plan>(std::move(graph));
   if (compile_environment().log)
     log_line("plan", str(plan->graph().nodes.size(), " nodes, ", plan->kernels(), " kernels, ",
@@ -100,7 +107,7 @@ Plan& Capture::plan_for(TraceNode& end, std::vector<uint64_t> escapes) {
 }
 
 std::vector<void*> Capture::give_memory(const Plan& plan) {
-  std::vector<void*> storages(size_t(classes_), nullptr);
+  std::vector<void*> storages(plan.graph().storages.size(), nullptr);  // passes may have added some
   for (int c = 0; c < classes_; ++c) {
     const Class& k = class_[size_t(c)];
     if (!k.external && plan.graph().storages[size_t(c)].escapes && k.storage->bytes > 0) {

@@ -6,7 +6,6 @@
 //   log        plans, graph breaks and mismatches go to stderr
 //   passes     so do the graphs between passes
 //   -NAME      leaves out the pass NAME
-//   verify     as CompileOptions::verify
 #pragma once
 
 #include <string_view>
@@ -22,16 +21,16 @@ struct CompileOptions {
   bool fullgraph = false;
   // Reserved for shapes as run-time values; plans are keyed by exact shapes either way.
   bool dynamic = false;
-  // Runs each segment a second time op by op with eager kernels on copies, and throws where results differ.
+  // Not available yet, and refused: TARN_COMPILE=plain gives the values to compare with.
   bool verify = false;
-  // A segment that cannot be planned runs op by op instead of throwing.
+  // A segment on which a pass fails runs op by op, with a warning, instead of throwing.
   bool suppress_errors = false;
 };
 
 namespace detail {
 
 struct CompileEnvironment {
-  bool off = false, plain = false, log = false, verify = false;
+  bool off = false, plain = false, log = false;
 };
 // Read once. An unknown word is an Error at the first compile().
 TARN_API const CompileEnvironment& compile_environment();

@@ -42,7 +42,6 @@ constexpr Word kWords[] = {
     {"interpret", nullptr},
     {"native", nullptr},
     {"passes", nullptr},
-    {"verify", &CompileEnvironment::verify},
 };
 
 CompileEnvironment read_environment() {
@@ -59,7 +58,7 @@ CompileEnvironment read_environment() {
       known = true;
     }
     check(known, "compile: TARN_COMPILE has the unknown word \"", word,
-          "\"; use off, plain, interpret, native, log, passes, verify, or -NAME for a pass");
+          "\"; use off, plain, interpret, native, log, passes, or -NAME for a pass");
   }
   return out;
 }

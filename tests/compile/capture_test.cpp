@@ -447,6 +447,9 @@ TEST_CASE("the default dtype is part of what was seen") {
 TEST_CASE("wrong options are refused by name") {
   CHECK_ERROR(compile([] {}, {.mode = "fast"}),
               "compile: mode must be \"default\", \"reduce-overhead\" or \"max-autotune\", got \"fast\"");
+  CHECK_ERROR(
+      compile([] {}, {.verify = true}),
+      "compile: verify is not available in this version; compare with a run under TARN_COMPILE=plain");
 }
 
 }  // namespace
