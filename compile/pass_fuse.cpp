@@ -182,12 +182,12 @@ class Fuser {
   }
 
   // Units in an order that respects dependencies, otherwise in that of their last members; views where they
-  // are first needed, or at the end.
+  // are first needed, or at the end if someone may look at them. Others may show memory that is no more.
   Graph rebuild() {
     std::vector<bool> done(units_.size());
     for (size_t u = 0; u < units_.size(); ++u) emit(int(u), done);
     for (size_t n = 0; n < g_.nodes.size(); ++n)
-      if (is_view(g_.nodes[n])) emit_view(int(n), done);
+      if (is_view(g_.nodes[n]) && value(g_.nodes[n].outputs[0]).alive) emit_view(int(n), done);
     return with_nodes(g_, std::move(nodes_));
   }
 
