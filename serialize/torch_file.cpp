@@ -251,8 +251,9 @@ IValue load(const std::string& path) {
 }
 
 IValue pickle_load(const std::vector<char>& data) {
-  Bytes file{data.size(),
-             [&](void* to, uint64_t bytes, uint64_t at) { std::memcpy(to, data.data() + at, bytes); }};
+  Bytes file{data.size(), [&](void* to, uint64_t bytes, uint64_t at) {
+               if (bytes > 0) std::memcpy(to, data.data() + at, bytes);
+             }};
   auto open = [](const void* bytes, zip_error_t* error) {
     const auto& all = *static_cast<const std::vector<char>*>(bytes);
     return zip_source_buffer_create(all.data(), all.size(), 0, error);
