@@ -48,6 +48,17 @@ if(NOT TARN_WITH_GLOO STREQUAL OFF)
   endif()
 endif()
 
+# distributed/nccl.cpp is compiled against NCCL's header and finds the library when it is used.
+set(TARN_HAS_NCCL OFF)
+if(NOT TARN_CUDA_BUILD STREQUAL OFF)
+  find_package(CUDAToolkit QUIET)
+  find_path(TARN_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  mark_as_advanced(TARN_NCCL_INCLUDE_DIR)
+  if(CUDAToolkit_FOUND AND TARN_NCCL_INCLUDE_DIR)
+    set(TARN_HAS_NCCL ON)
+  endif()
+endif()
+
 # Which instruction sets the kernels are built for; the best one is chosen at run time.
 if(TARN_ISA_LEVELS STREQUAL AUTO)
   set(tarn_isa_levels generic)
@@ -63,4 +74,4 @@ else()
   set(tarn_isa_levels ${TARN_ISA_LEVELS})
 endif()
 
-message(STATUS "tarn ${PROJECT_VERSION}: kernels ${tarn_isa_levels}; threads ${TARN_THREADS}; oneDNN ${TARN_HAS_ONEDNN}; Gloo ${TARN_HAS_GLOO}")
+message(STATUS "tarn ${PROJECT_VERSION}: kernels ${tarn_isa_levels}; threads ${TARN_THREADS}; oneDNN ${TARN_HAS_ONEDNN}; Gloo ${TARN_HAS_GLOO}; NCCL ${TARN_HAS_NCCL}")

@@ -56,6 +56,10 @@ add_custom_command(OUTPUT ${tarn_prelude} DEPENDS ${tarn_prelude_headers} VERBAT
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${tarn_prelude}
     -P ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
 
+if(TARN_HAS_NCCL)
+  set_source_files_properties(distributed/nccl.cpp core/cpu/config.cpp PROPERTIES COMPILE_DEFINITIONS TARN_HAS_NCCL=1
+    COMPILE_OPTIONS "-isystem${TARN_NCCL_INCLUDE_DIR};-isystem${CUDAToolkit_INCLUDE_DIRS}")
+endif()
 tarn_object_library(tarn_objects ${tarn_sources} ${tarn_prelude})
 set(tarn_all_objects $<TARGET_OBJECTS:tarn_objects>)
 

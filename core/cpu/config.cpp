@@ -4,7 +4,7 @@
 #include <tarn/core/error.h>
 #include <tarn/core/parallel.h>
 
-#include "tarn_config.h"
+#include <tarn_config.h>
 
 #if TARN_HAS_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
@@ -12,6 +12,10 @@
 #include <Eigen/src/Core/util/Macros.h>
 #if TARN_HAS_GLOO
 #include <gloo/config.h>
+#endif
+
+#if TARN_HAS_NCCL
+#include <nccl.h>
 #endif
 
 namespace tarn::inline v1 {
@@ -37,6 +41,15 @@ std::string gloo() {
 #endif
 }
 
+// Loaded when it is used; this is the version that the code was compiled for.
+std::string nccl() {
+#if TARN_HAS_NCCL
+  return str(NCCL_MAJOR, ".", NCCL_MINOR, ".", NCCL_PATCH);
+#else
+  return kAbsent;
+#endif
+}
+
 std::string kernels() {
   std::string built = "generic";
   if (TARN_HAS_V3) built += ", v3";
@@ -52,7 +65,8 @@ std::vector<std::pair<std::string, std::string>> detail::config_items() {
           {"threads", str(get_num_threads(), ", ", TARN_THREADS_STD ? "std::thread" : "OpenMP")},
           {"Eigen", str(EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION)},
           {"oneDNN", onednn()},
-          {"Gloo", gloo()}};
+          {"Gloo", gloo()},
+          {"NCCL", nccl()}};
 }
 
 std::string show_config() {
