@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <mutex>
 
+#include <tarn/core/cuda.h>
 #include <tarn/distributed/environment.h>
+#include <tarn/distributed/nccl.h>
 
 namespace tarn::inline v1::distributed {
 
@@ -50,6 +52,18 @@ Launch who_we_are(const InitOptions& options) {
   return launch;
 }
 
+// A host's ranks share out its GPUs; this rank's becomes the current one.
+std::shared_ptr<ProcessGroup> nccl_group(std::shared_ptr<Store> store, const Launch& launch,
+                                         std::chrono::milliseconds timeout) {
+  check(cuda::is_available(),
+        "init_process_group: nccl needs a GPU: ", tarn::detail::cuda_unavailable_reason(),
+        "; use gloo for tensors on the CPU");
+  int device = launch.local_rank % cuda::device_count();
+  cuda::set_device(DeviceIndex(device));
+  return make_nccl_group(std::move(store), launch.rank, launch.world_size,
+                         {.timeout = timeout, .device = device});
+}
+
 std::shared_ptr<ProcessGroup> or_default(const std::shared_ptr<ProcessGroup>& group) {
   return group ? group : default_group();
 }
@@ -64,10 +78,13 @@ void init_process_group(const std::string& backend, std::chrono::milliseconds ti
         " ms");
   check(!is_initialized(),
         "init_process_group: there is a default group already; call destroy_process_group() first");
-  check(backend != "nccl", "init_process_group: this build of Tarn has no NCCL");
-  check(is_gloo_available(),
-        "init_process_group: this build of Tarn has no Gloo; install it (on Debian libgloo-dev) ",
-        "and build again");
+  if (backend == "gloo")
+    check(is_gloo_available(), "init_process_group: this build of Tarn has no Gloo; install it (on Debian ",
+          "libgloo-dev) and build again");
+  else
+    check(is_nccl_available(),
+          "init_process_group: this build of Tarn has no NCCL; build it where the CUDA toolkit ",
+          "and nccl.h are found");
   Launch launch = who_we_are(options);
   auto store = std::make_shared<TCPStore>(
       launch.master_addr, TCPStoreOptions{.port = launch.master_port,
@@ -76,8 +93,9 @@ void init_process_group(const std::string& backend, std::chrono::milliseconds ti
   // A launcher that starts ranks again keeps its store; what an earlier attempt wrote is not ours.
   const char* attempt = std::getenv("TORCHELASTIC_RESTART_COUNT");
   auto ours = std::make_shared<PrefixStore>(str("tarn/", attempt ? attempt : "0"), store);
-  auto group = make_gloo_group(ours, launch.rank, launch.world_size,
-                               {.timeout = timeout, .address = store->local_host()});
+  auto group = backend == "gloo" ? make_gloo_group(ours, launch.rank, launch.world_size,
+                                                   {.timeout = timeout, .address = store->local_host()})
+                                 : nccl_group(ours, launch, timeout);
   std::lock_guard lock(defaults().mutex);
   defaults().group = std::move(group);
 }
@@ -89,7 +107,7 @@ void destroy_process_group() {
   std::swap(group, defaults().group);
 }
 
-bool is_available() { return is_gloo_available(); }
+bool is_available() { return is_gloo_available() || is_nccl_available(); }
 
 bool is_initialized() {
   std::lock_guard lock(defaults().mutex);
