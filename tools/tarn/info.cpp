@@ -24,8 +24,12 @@ void print(const std::string& name, const std::string& text) {
 int print_info() {
   for (const auto& [name, text] : tarn::detail::config_items()) print(name, text);
   print("CPU", cpu_name());
+  std::string reason = tarn::detail::cuda_unavailable_reason();
   int count = tarn::cuda::device_count();
-  print("CUDA", tarn::cuda::is_available() ? tarn::str(count, count == 1 ? " device" : " devices")
-                                           : "this version of Tarn computes on CPUs");
+  print("CUDA", reason.empty() ? tarn::str(count, count == 1 ? " device" : " devices",
+                                           tarn::detail::cuda_is_emulated() ? ", emulated" : "")
+                               : "not available: " + reason);
+  for (int device = 0; device < count; ++device)
+    print(tarn::str("cuda:", device), tarn::cuda::device_name(tarn::DeviceIndex(device)));
   return 0;
 }
