@@ -1,7 +1,5 @@
 #include <tarn/distributed/nccl.h>
 
-#include <distributed_config.h>
-
 #if TARN_HAS_NCCL
 
 #include <dlfcn.h>

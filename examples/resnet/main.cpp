@@ -3,14 +3,18 @@
 //
 //   resnet --help                                  the options
 //   resnet --resume                                goes on after the last finished epoch
+//   tarn run --nproc 2 resnet ...                  on two ranks, each with batches of --batch-size
 //   tensorboard --logdir out/resnet                the curves
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <tarn/data/png.h>
 #include <tarn/data/tensorboard.h>
+#include <tarn/distributed/data_parallel.h>
+#include <tarn/distributed/distributed.h>
 #include <tarn/tarn.h>
 
 #include "options.h"
@@ -20,6 +24,7 @@
 
 namespace checkpoint = tarn::checkpoint;
 namespace data = tarn::data;
+namespace distributed = tarn::distributed;
 namespace optim = tarn::optim;
 namespace transforms = tarn::data::transforms;
 using tarn::Tensor;
@@ -73,22 +78,26 @@ void resume(const std::string& folder, const checkpoint::State& state) {
   std::printf("resumed %s\n", found->path.c_str());
 }
 
-template <class Loader>
-void train_epoch(Training& training, Loader& loader, Progress& progress, SummaryWriter& writer) {
+// `forward` is the network's, or that of its wrapper which averages the gradients of all ranks. Only one rank
+// has a writer and shows its progress.
+template <class Forward, class Loader>
+void train_epoch(Training& training, const Forward& forward, Loader& loader, Progress* progress,
+                 SummaryWriter* writer) {
   training.net->train();
   int64_t step = training.scheduler.last_epoch();
   for (auto& batch : loader) {
     if (interrupted) return;
-    Tensor loss = nn::functional::cross_entropy(training.net->forward(batch.data), batch.target);
+    Tensor loss = nn::functional::cross_entropy(forward(batch.data), batch.target);
     training.optimizer.zero_grad();
     loss.backward();
     training.optimizer.step();
 
-    double value = loss.item<double>();
-    writer.add_scalar("loss/train", value, step);
-    writer.add_scalar("lr", training.scheduler.get_last_lr()[0], step++);
+    if (progress) progress->add(batch.data.size(0) * distributed::get_world_size(), loss.item<double>());
+    if (writer) {
+      writer->add_scalar("loss/train", loss.item<double>(), step);
+      writer->add_scalar("lr", training.scheduler.get_last_lr()[0], step++);
+    }
     training.scheduler.step();
-    progress.add(batch.data.size(0), value);
   }
 }
 
@@ -130,6 +139,10 @@ void write_histograms(SummaryWriter& writer, const ResNet& net, int64_t epoch) {
 int run(const Options& options) {
   if (options.threads > 0) tarn::set_num_threads(options.threads);
   tarn::manual_seed(options.seed);
+  const bool launched = distributed::is_launched();
+  if (launched) distributed::init_process_group("gloo");
+  const int64_t ranks = distributed::get_world_size(), rank = distributed::get_rank();
+  const bool first = rank == 0;  // the one that evaluates, saves and prints
   std::filesystem::create_directories(options.out);
   const std::string checkpoints = options.out + "/checkpoints";
 
@@ -137,13 +150,15 @@ int run(const Options& options) {
   FashionMNIST test_images(options.data, FashionMNIST::Mode::kTest);
   auto loader_options =
       data::DataLoaderOptions(options.batch_size).workers(options.workers).seed(options.seed);
-  auto train_loader = data::make_data_loader<data::samplers::RandomSampler>(
-      training_data(train_images), data::DataLoaderOptions(loader_options).drop_last(true));
+  auto train_loader = data::make_data_loader(
+      training_data(train_images),
+      data::samplers::DistributedRandomSampler(*train_images.size(), size_t(ranks), size_t(rank)),
+      data::DataLoaderOptions(loader_options).drop_last(true));
   auto test_loader = data::make_data_loader<data::samplers::SequentialSampler>(
       test_data(test_images), data::DataLoaderOptions(loader_options).batch_size(500));
 
-  const int64_t steps = int64_t(*train_images.size()) / options.batch_size;  // per epoch
-  tarn::check(steps > 0, "--batch-size: must be at most ", *train_images.size(), ", got ",
+  const int64_t steps = int64_t(*train_images.size()) / (options.batch_size * ranks);  // per epoch
+  tarn::check(steps > 0, "--batch-size: must be at most ", *train_images.size() / size_t(ranks), ", got ",
               options.batch_size);
   const int64_t total = steps * options.epochs;
   ResNet net;
@@ -154,38 +169,50 @@ int run(const Options& options) {
   const checkpoint::State state = state_of(training, *train_loader, options);
   checkpoint::Saving saving;
   if (options.resume) resume(checkpoints, state);
-  std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),
-              static_cast<long long>(options.workers), static_cast<long long>(training.finished_epochs + 1),
-              static_cast<long long>(options.epochs), options.out.c_str());
+  nn::parallel::DistributedDataParallel<ResNetImpl> wrapper{nullptr};
+  if (launched) wrapper = nn::parallel::DistributedDataParallel(net);
+  auto forward = [&](const Tensor& images) {
+    return launched ? wrapper->forward(images) : net->forward(images);
+  };
+  if (launched && first) std::printf("%lld ranks, each with ", static_cast<long long>(ranks));
+  if (first)
+    std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),
+                static_cast<long long>(options.workers), static_cast<long long>(training.finished_epochs + 1),
+                static_cast<long long>(options.epochs), options.out.c_str());
 
-  SummaryWriter writer(options.out, /*purge_step=*/scheduler->last_epoch());
+  std::optional<SummaryWriter> writer;
+  if (first) writer.emplace(options.out, /*purge_step=*/scheduler->last_epoch());
   while (training.finished_epochs < options.epochs) {
     int64_t epoch = training.finished_epochs;
-    Progress progress(tarn::str("epoch ", epoch + 1, "/", options.epochs), steps * options.batch_size);
-    train_epoch(training, *train_loader, progress, writer);
+    Progress progress(tarn::str("epoch ", epoch + 1, "/", options.epochs),
+                      steps * options.batch_size * ranks);
+    train_epoch(training, forward, *train_loader, first ? &progress : nullptr, writer ? &*writer : nullptr);
     if (interrupted) {
       std::printf("\nstopped; start with --resume to go on after epoch %lld\n",
                   static_cast<long long>(epoch));
       return 130;
     }
+    training.finished_epochs = epoch + 1;
+    if (!first) continue;
     double speed = progress.images_per_second();
 
     double percent = accuracy(predict(net, *test_loader), test_images.targets());
-    training.finished_epochs = epoch + 1;
     saving = checkpoint::async_save(checkpoints, state, scheduler->last_epoch(), {.keep_last = 2});
-    writer.add_scalar("accuracy/test", percent, scheduler->last_epoch());
-    writer.add_scalar("images per second", speed, scheduler->last_epoch());
-    write_histograms(writer, net, scheduler->last_epoch());
-    writer.flush();
+    writer->add_scalar("accuracy/test", percent, scheduler->last_epoch());
+    writer->add_scalar("images per second", speed, scheduler->last_epoch());
+    write_histograms(*writer, net, scheduler->last_epoch());
+    writer->flush();
     char result[100];
     std::snprintf(result, sizeof result, "%.0f images/s  test accuracy %.2f %%", speed, percent);
     progress.finish(result);
   }
 
+  if (launched) distributed::destroy_process_group();
+  if (!first) return 0;
   Tensor sheet = sheet_of(test_images, predict(net, *test_loader));
   data::write_png(options.out + "/sheet.png", sheet);
-  writer.add_image("test images", sheet, scheduler->last_epoch());
-  writer.close();
+  writer->add_image("test images", sheet, scheduler->last_epoch());
+  writer->close();
   saving.wait();
   std::printf("wrote %s and sheet.png; curves: tensorboard --logdir %s\n", checkpoints.c_str(),
               options.out.c_str());
