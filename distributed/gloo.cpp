@@ -47,6 +47,16 @@ milliseconds left(Clock::time_point deadline) {
   return std::max(std::chrono::ceil<milliseconds>(deadline - Clock::now()), milliseconds(1));
 }
 
+// Ends all that waits in a context, with an exception there: Gloo does so when one of its waits times out.
+void end_waits(gloo::Context& context) {
+  char byte = 0;
+  Buffer buffer = context.createUnboundBuffer(&byte, sizeof byte);
+  try {
+    buffer->waitRecv(milliseconds(1));
+  } catch (const gloo::Exception&) {
+  }
+}
+
 // Gloo's rendezvous reads and writes its addresses in our store.
 class StoreForGloo : public gloo::rendezvous::Store {
  public:
@@ -154,6 +164,17 @@ class GlooGroup : public ProcessGroup {
     Introduction found = introduce(*store_, rank, size, options.address, options.timeout);
     if (options.shared_memory) shared_ = std::move(found.shared);
     if (size > 1) connect(found.address);
+    if (context_ && shared_) watcher_ = std::thread([this] { watch(); });
+  }
+
+  ~GlooGroup() override {
+    if (!watcher_.joinable()) return;
+    {
+      std::lock_guard lock(mutex_);
+      closing_ = true;
+      watched_.notify_all();
+    }
+    watcher_.join();
   }
 
   std::string getBackendName() const override { return "gloo"; }
@@ -239,15 +260,46 @@ class GlooGroup : public ProcessGroup {
     throw Error(text);
   }
 
+  // Gloo may miss that a rank's process ended while it sends; the shared segment's locks show it. So while
+  // Gloo is at work this thread looks, and ends its waits.
+  void watch() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      watched_.wait(lock, [this] { return closing_ || in_gloo_ > 0; });
+      if (watched_.wait_for(lock, milliseconds(20), [this] { return closing_; })) return;
+      if (in_gloo_ == 0 || !shared_->find_lost()) continue;
+      lock.unlock();
+      end_waits(*context_);
+      lock.lock();
+      watched_.wait(lock, [this] { return closing_; });
+      return;
+    }
+  }
+
+  // While it lives, Gloo is waited for.
+  struct InGloo {
+    explicit InGloo(GlooGroup& group) : group(group) { add(1); }
+    ~InGloo() { add(-1); }
+    void add(int n) {
+      std::lock_guard lock(group.mutex_);
+      group.in_gloo_ += n;
+      group.watched_.notify_all();
+    }
+    GlooGroup& group;
+  };
+
   void run(const Collective& c) {
     auto deadline = Clock::now() + timeout();
-    if (c.kind == Kind::Send) return send_message(c, deadline);
-    if (c.kind == Kind::Recv) return receive_message(c, deadline);
+    if (c.kind == Kind::Send || c.kind == Kind::Recv) {
+      InGloo in_gloo(*this);
+      return c.kind == Kind::Send ? send_message(c, deadline) : receive_message(c, deadline);
+    }
     if (context_) {
       const Signature* all = meeting_->meet(signature_of(c, ++sequence_), deadline);
       check_agreement(all, getSize());
     }
     try {
+      InGloo in_gloo(*this);
       carry_out(c, deadline);
     } catch (const gloo::Exception& e) {
       if (auto lost = meeting_->find_lost()) throw RankLost{*lost, true};
@@ -455,7 +507,11 @@ class GlooGroup : public ProcessGroup {
   uint64_t sequence_ = 0;
   std::atomic<int64_t> all_reduces_{0}, bytes_all_reduced_{0}, bytes_shared_{0};
 
-  std::mutex mutex_;     // of what follows
+  std::thread watcher_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable watched_;
+  int in_gloo_ = 0;  // operations that may wait for Gloo
+  bool closing_ = false;
   std::string failure_;  // what every later operation reports
   // Ended first, so that what they run still has the rest.
   std::map<std::tuple<Kind, int, int>, std::unique_ptr<WorkQueue>> messages_;

@@ -5,40 +5,44 @@
 namespace tarn::inline v1::distributed::detail {
 
 namespace {
-constexpr auto kPatience = milliseconds(1000);
+// For the word of a rank that may be slow; a lost one leaves none.
+constexpr auto kPatience = milliseconds(2000);
 std::string key_of(int rank) { return str("failure/", rank); }
 }  // namespace
 
+// A rank that gave up because of another one looks lost, too: words lead from rank to rank to the one that
+// left none.
 RankLost RollCall::settle(RankLost seen, bool certain) {
   try {
     leave_word(seen);
-    if (!certain) return seen.rank < 0 ? ask_all(seen) : follow(seen);
+    if (certain) return seen;
+    RankLost lost = seen;
+    auto deadline = Clock::now() + kPatience;
+    for (int i = 0; i < size_; ++i) {
+      if (lost.rank < 0) lost = first_named(seen.gone, deadline);
+      auto said = lost.rank < 0 ? std::nullopt : word_of(lost.rank, deadline);
+      if (!said) break;
+      lost = *said;
+    }
+    if (lost.rank < 0) return seen;
+    leave_word(lost);
+    return lost;
   } catch (const Error&) {
     // The store went with its rank; what was seen has to do.
+    return seen;
   }
-  return seen;
 }
 
-// A rank that gave up because of another one looks lost, too: its word leads to the cause, which left none.
-RankLost RollCall::follow(RankLost lost) {
-  auto deadline = Clock::now() + kPatience / 2;
-  for (int i = 0; i < size_; ++i) {
-    auto said = word_of(lost.rank, deadline);
-    if (!said || said->rank < 0) break;
-    lost = *said;
-  }
-  return lost;
-}
-
-RankLost RollCall::ask_all(const RankLost& seen) {
-  auto deadline = Clock::now() + kPatience;
+// The first rank that left no word, or that another names.
+RankLost RollCall::first_named(bool gone, Clock::time_point deadline) {
+  RankLost named{-1, gone};
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
     auto said = word_of(rank, deadline);
-    if (!said) return {rank, seen.gone};
-    if (said->rank >= 0) return follow(*said);
+    if (!said) return {rank, gone};
+    if (named.rank < 0 && said->rank >= 0) named = *said;
   }
-  return seen;
+  return named;
 }
 
 void RollCall::leave_word(const RankLost& lost) {

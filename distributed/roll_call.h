@@ -14,14 +14,13 @@ class RollCall {
       : store_(std::move(store)), rank_(rank), size_(size) {}
 
   // `seen`: what this rank knows (rank -1: nothing but that something broke). `certain`: it saw the process
-  // end, not only a connection. Takes a second at most where somebody leaves no word.
+  // end, not only a connection. Takes two seconds where somebody leaves no word.
   RankLost settle(RankLost seen, bool certain);
 
  private:
   void leave_word(const RankLost& lost);
   std::optional<RankLost> word_of(int rank, Clock::time_point deadline);
-  RankLost follow(RankLost lost);
-  RankLost ask_all(const RankLost& seen);
+  RankLost first_named(bool gone, Clock::time_point deadline);
 
   std::shared_ptr<Store> store_;
   int rank_, size_;
