@@ -173,5 +173,22 @@ TEST_CASE("tarn info names version and libraries") {
     CHECK((has(command.out(), str("\n", name, " ")) || command.out().rfind(str(name, " "), 0) == 0));
 }
 
+TEST_CASE("tarn cache lists and clears the kernels on disk") {
+  if (!command_is_built()) return;
+  TempDir home;
+  setenv("XDG_CACHE_HOME", home.path().c_str(), 1);
+  Command list({"cache", "list"});
+  CHECK(list.finish() == 0);
+  CHECK(has(list.out(), "0 kernels, 0.0 MiB in " + home.path()));
+  Command clear({"cache", "clear"});
+  CHECK(clear.finish() == 0);
+  CHECK(has(clear.out(), "deleted 0 kernels in " + home.path()));
+  setenv("XDG_CACHE_HOME", "/proc/no/such", 1);
+  Command refused({"cache", "list"});
+  CHECK(refused.finish() == 1);
+  CHECK(refused.err().rfind("tarn cache: ", 0) == 0);
+  unsetenv("XDG_CACHE_HOME");
+}
+
 }  // namespace
 }  // namespace tarn

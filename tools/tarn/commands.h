@@ -6,6 +6,10 @@
 
 int print_info();
 
+// The compiled kernels on disk: by when they were last used, and away with them.
+int list_cache();
+int clear_cache();
+
 struct RunOptions {
   int nproc = 1;
   int nnodes = 1, node_rank = 0;

@@ -1,6 +1,7 @@
 // tarn: what this build can do, and starting programs on several ranks.
 //
 //   tarn info
+//   tarn cache list
 //   tarn run --nproc 2 build/release/examples/resnet/resnet --epochs 1
 #include <tarn/core/error.h>
 #include <CLI/CLI.hpp>
@@ -50,6 +51,10 @@ int main(int argc, char** argv) {
   RunOptions run;
   app.add_subcommand("info", "Prints version, CPU, GPUs, libraries and threads.");
   add_run(app, run);
+  CLI::App* cache = app.add_subcommand("cache", "The compiled kernels on disk.");
+  cache->require_subcommand(1);
+  cache->add_subcommand("list", "Shows them, the last used first.");
+  cache->add_subcommand("clear", "Deletes them.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -57,6 +62,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (app.got_subcommand("info")) return print_info();
+    if (app.got_subcommand("cache")) return cache->got_subcommand("list") ? list_cache() : clear_cache();
     run.command = command_of(app);
     return run_ranks(run);
   } catch (const std::exception& e) {
