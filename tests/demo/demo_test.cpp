@@ -62,7 +62,7 @@ struct Demo {
     pid_t child = fork();
     if (child == 0) {
       int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      if (file >= 0 && dup2(file, 1) == 1 && dup2(file, 2) == 2) execv(kProgram.c_str(), argv.data());
+      if (file >= 0 && dup2(file, 1) == 1 && dup2(file, 2) == 2) execv(argv[0], argv.data());
       _exit(127);
     }
     return child;
@@ -123,6 +123,29 @@ TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
     CHECK(read->find("model.layers.2.shortcut.1.running_var float32 [128]") != std::string::npos);
     CHECK(read->find("optimizer.state.0.momentum_buffer float32 [16, 1, 3, 3]") != std::string::npos);
   }
+}
+
+TEST_CASE("the demo learns on two ranks that tarn run starts") {
+  if (!demo_is_built()) return;
+  const std::string command = TARN_BUILD_DIR "/bin/tarn";
+  if (!std::filesystem::exists(command)) {
+    WARN(command << " is not built");
+    SUCCEED();
+    return;
+  }
+  Demo demo;
+  // Batches of 16 on each rank are the batches of 32 of one process.
+  std::vector<std::string> arguments =
+      demo.arguments("two", {"--batch-size", "16", "--epochs", "3", "--lr", "0.05", "--workers", "0"});
+  for (const char* word : {"2", "--nproc", "run"}) arguments.insert(arguments.begin(), word);
+  arguments.insert(arguments.begin(), command);
+  int status = demo.finish(demo.start(arguments));
+  INFO(demo.log());
+  REQUIRE(status == 0);
+  CHECK(demo.log().find("[0] 2 ranks, each with ") != std::string::npos);
+  CHECK(demo.log().find("test accuracy 100.00 %") != std::string::npos);
+  CHECK(demo.log().find("[1]") == std::string::npos);
+  CHECK(read_file(demo.out("two/sheet.png")).substr(1, 3) == "PNG");
 }
 
 TEST_CASE("the demo killed and resumed ends as if it had not been, to the bit") {
