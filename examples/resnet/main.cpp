@@ -136,11 +136,17 @@ void write_histograms(SummaryWriter& writer, const ResNet& net, int64_t epoch) {
     writer.add_histogram(parameter.key(), parameter.value(), epoch);
 }
 
+// Meets the other ranks, if a launcher started the program as one of several.
+bool join_ranks() {
+  if (!distributed::is_launched()) return false;
+  distributed::init_process_group("gloo");
+  return true;
+}
+
 int run(const Options& options) {
   if (options.threads > 0) tarn::set_num_threads(options.threads);
   tarn::manual_seed(options.seed);
-  const bool launched = distributed::is_launched();
-  if (launched) distributed::init_process_group("gloo");
+  const bool launched = join_ranks();
   const int64_t ranks = distributed::get_world_size(), rank = distributed::get_rank();
   const bool first = rank == 0;  // the one that evaluates, saves and prints
   std::filesystem::create_directories(options.out);
@@ -171,9 +177,7 @@ int run(const Options& options) {
   if (options.resume) resume(checkpoints, state);
   nn::parallel::DistributedDataParallel<ResNetImpl> wrapper{nullptr};
   if (launched) wrapper = nn::parallel::DistributedDataParallel(net);
-  auto forward = [&](const Tensor& images) {
-    return launched ? wrapper->forward(images) : net->forward(images);
-  };
+  auto forward = [&](const Tensor& x) { return launched ? wrapper->forward(x) : net->forward(x); };
   if (launched && first) std::printf("%lld ranks, each with ", static_cast<long long>(ranks));
   if (first)
     std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),

@@ -5,7 +5,7 @@
 #include <tarn/compile/cache.h>
 #include <tarn/core/error.h>
 
-#include "commands.h"
+#include <tarn/tools/tarn/commands.h>
 
 namespace {
 
