@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tarn/autograd/autograd.h>
+#include <tarn/autograd/custom_function.h>
 #include <tarn/autograd/gradcheck.h>
 #include <tarn/compile/compile.h>
 #include <tarn/core/accessor.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tarn/optim/optimizer.h>
-#include <tarn/serialize/ivalue.h>
+#include <tarn/core/ivalue.h>
 
 namespace tarn::inline v1 {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
-#include <tarn/serialize/ivalue_content.h>
+#include <tarn/core/ivalue_content.h>
 
 namespace tarn::inline v1::detail {
 

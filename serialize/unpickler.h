@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <tarn/serialize/ivalue.h>
+#include <tarn/core/ivalue.h>
 
 namespace tarn::inline v1::detail {
 

@@ -1,7 +1,7 @@
 // What an IValue's copies share. Private.
 #pragma once
 
-#include <tarn/serialize/ivalue.h>
+#include <tarn/core/ivalue.h>
 
 namespace tarn::inline v1 {
 

@@ -1,4 +1,4 @@
-#include <tarn/serialize/ivalue_content.h>
+#include <tarn/core/ivalue_content.h>
 
 namespace tarn::inline v1 {
 
