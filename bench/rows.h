@@ -12,12 +12,15 @@ struct Row {
   struct Work {
     virtual ~Work() = default;
     virtual void step() = 0;
+    // Between two steps, untimed.
+    virtual void rest() {}
   };
   Work* (*make)();
   int64_t items;
   const char* item;  // "images"
 };
 
+extern const Row async_save;
 extern const Row demo_step;
 
 }  // namespace tarn::bench
