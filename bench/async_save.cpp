@@ -1,5 +1,6 @@
-// How long async_save holds a training step: 64 tensors of 4 MiB. The twin copies the same bytes into memory that
-// is there, which is the least that a snapshot costs. Writing goes on between the steps, untimed, and in memory.
+// How long async_save holds a training step: 64 tensors of 4 MiB. The twin copies the same bytes into memory
+// that is there, which is the least that a snapshot costs. Writing goes on between the steps, untimed, and in
+// memory.
 #include <cstdlib>
 #include <string>
 

@@ -3,8 +3,8 @@
 // memory is taken, the zip file's checksums while it is read.
 #pragma once
 
-#include <tarn/optim/optimizer.h>
 #include <tarn/core/ivalue.h>
+#include <tarn/optim/optimizer.h>
 
 namespace tarn::inline v1 {
 

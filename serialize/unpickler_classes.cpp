@@ -1,7 +1,7 @@
 // What the classes and functions named in a pickle build: tensors, parameters, dictionaries, sizes.
 #include <algorithm>
 
-#include <tarn/serialize/ivalue_content.h>
+#include <tarn/core/ivalue_content.h>
 #include <tarn/serialize/unpickler.h>
 
 namespace tarn::inline v1::detail {
