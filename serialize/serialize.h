@@ -31,8 +31,8 @@ TARN_API void save(const nn::Module& module, const std::string& path);
 TARN_API void load(nn::Module& module, const std::string& path);
 
 // An optimizer's state_dict(), options included, in PyTorch's layout; load() also reads one that torch.save
-// wrote. load() needs an optimizer of the same
-// class over parameters of the same shapes.
+// wrote. load() needs
+// an optimizer of the same class over parameters of the same shapes.
 TARN_API void save(const optim::Optimizer& optimizer, const std::string& path);
 TARN_API void load(optim::Optimizer& optimizer, const std::string& path);
 

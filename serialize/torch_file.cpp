@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <tarn/serialize/files.h>
 #include <tarn/serialize/unpickler.h>
@@ -45,7 +46,7 @@ class Storages : public detail::StorageReader {
       left_ -= bytes;
       found = tensors_.emplace(key, fetch(key, bytes)).first;
     }
-    check(uint64_t(found->second.numel()) == bytes, where_, "storage ", key, " has ", found->second.numel(),
+    check(uint64_t(found->second.numel()) == bytes, where_, "a storage has ", found->second.numel(),
           " bytes, a tensor says ", bytes);
     return found->second;
   }
@@ -183,24 +184,27 @@ class LegacyStorages : public Storages {
   using Storages::Storages;
 
   void fill(const Bytes& file, uint64_t at, const IValue& keys) {
+    std::set<std::string> filled;
     for (const IValue& key : keys.elements()) {
       check(key.isString(), where_, "the key of a storage is ", key.kindName());
       auto found = tensors_.find(key.toStringRef());
-      check(found != tensors_.end(), where_, "storage ", key.toStringRef(), " belongs to no tensor");
+      check(found != tensors_.end(), where_, "has a storage that belongs to no tensor");
+      check(filled.insert(found->first).second, where_, "has a storage twice");
       Tensor& tensor = found->second;
-      uint64_t bytes = uint64_t(tensor.numel());
+      uint64_t bytes = uint64_t(tensor.numel()), count = 0;
       check(file.size - at >= 8 && file.size - at - 8 >= bytes, where_, "ends in the middle of a storage");
+      file.read(&count, sizeof count, at);
+      check(count <= bytes && bytes <= 8 * count, where_, "has a storage of ", count, " elements in ", bytes,
+            " bytes");
       if (bytes > 0) file.read(tensor.data_ptr(), bytes, at + 8);
       at += 8 + bytes;
-      filled_ += 1;
     }
-    check(filled_ == tensors_.size(), where_, "holds ", filled_, " of its tensors' ", tensors_.size(),
-          " storages");
+    check(filled.size() == tensors_.size(), where_, "holds ", filled.size(), " of its tensors' ",
+          tensors_.size(), " storages");
   }
 
  private:
   Tensor fetch(const std::string&, uint64_t bytes) override { return memory(bytes).zero_(); }
-  size_t filled_ = 0;
 };
 
 IValue load_legacy(const Bytes& file, const std::string& where) {
@@ -221,10 +225,15 @@ IValue load_legacy(const Bytes& file, const std::string& where) {
   check(machine.isGenericDict() && machine.contains("little_endian"), where, "does not say its byte order");
   const IValue& little = machine.at("little_endian");
   check(little.isBool() && little.toBool(), where, "is big-endian; only little-endian files are read");
-  IValue value = next(true), keys = next(false);
+  // The object is read twice: what its tensors hold is checked when they are made, but where the storages
+  // begin is known after the keys only.
+  std::string_view object = rest;
+  next(true);
+  IValue keys = next(false);
   check(keys.isList(), where, "has no list of its storages");
   storages.fill(file, text.size() - rest.size(), keys);
-  return value;
+  rest = object;
+  return next(true);
 }
 
 IValue load_bytes(const Bytes& file, zip_source_t* (*open)(const void*, zip_error_t*), const void* what,

@@ -1,7 +1,9 @@
 #include <tarn/serialize/unpickler.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <tarn/core/ivalue_content.h>
@@ -218,7 +220,7 @@ bool Unpickler::step_number(uint8_t opcode) {
 void Unpickler::long_integer(uint64_t bytes) {
   std::string_view digits = take(bytes);
   require(digits.size() <= 8, "an integer of ", digits.size(), " bytes does not fit in 64 bits");
-  uint64_t value = digits.empty() || digits.back() >= 0 ? 0 : ~uint64_t(0);
+  uint64_t value = digits.empty() || int8_t(digits.back()) >= 0 ? 0 : ~uint64_t(0);
   for (size_t i = digits.size(); i-- > 0;) value = value << 8 | uint8_t(digits[i]);
   push(int64_t(value));
 }
@@ -371,15 +373,23 @@ void Unpickler::check_result(const IValue& value) {
   struct Frame {
     Content* content;
     size_t next = 0;
+    size_t height = 1;  // of what it holds, itself included
   };
-  std::unordered_set<Content*> open, good;
+  std::unordered_set<Content*> open;
+  std::unordered_map<Content*, size_t> good;  // to their heights: a shared one adds its own where it is used
   std::vector<Frame> path;
+  auto add_height = [&](size_t height) {
+    require(path.size() + height <= kMaxDepth, "the pickle is nested deeper than ", kMaxDepth, " times");
+    if (!path.empty()) path.back().height = std::max(path.back().height, height + 1);
+  };
   auto enter = [&](const IValue& v) {
     require(!v.isNone() || !v.content_, "the pickle has a class or storage where a value should be");
     bool is_container = v.isList() || v.isTuple() || v.isGenericDict();
-    if (!is_container || good.count(v.content_.get())) return;
+    if (!is_container) return;
+    auto found = good.find(v.content_.get());
+    if (found != good.end()) return add_height(found->second);
     require(open.insert(v.content_.get()).second, "the pickle has ", v.kindName(), " that contains itself");
-    require(path.size() < kMaxDepth, "the pickle is nested deeper than ", kMaxDepth, " times");
+    add_height(1);
     path.push_back({v.content_.get()});
   };
   enter(value);
@@ -393,9 +403,11 @@ void Unpickler::check_result(const IValue& value) {
       auto& item = c.items[(i - c.elements.size()) / 2];
       enter((i - c.elements.size()) % 2 ? item.second : item.first);
     } else {
+      size_t height = frame.height;
       open.erase(&c);
-      good.insert(&c);
+      good.emplace(&c, height);
       path.pop_back();
+      add_height(height);
     }
   }
   std::erase_if(made_, [&](const auto& content) { return good.count(content.get()) > 0; });

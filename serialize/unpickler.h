@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <tarn/core/ivalue.h>
@@ -89,6 +90,8 @@ class Unpickler {
   std::vector<IValue> stack_;
   std::vector<size_t> marks_;
   std::unordered_map<uint32_t, IValue> memo_;
+  size_t copied_ = 0;                      // entries of containers
+  std::unordered_set<const void*> bools_;  // storages whose bytes are known to be 0 or 1
   // Every container made. Those that the result does not use are emptied one by one, so that neither cycles
   // nor deep nesting do harm.
   std::vector<std::shared_ptr<Content>> made_;

@@ -105,7 +105,9 @@ void Unpickler::persistent_load() {
   require(good && storages_, "the pickle has a reference that is not to a storage of this file, at byte ",
           at_);
   const auto& e = id.elements();
-  require(e.size() == 5 || e[5].isNone(), "storage ", shown(e[2].toStringRef()),
+  std::string key = shown(e[2].toStringRef());
+  require(key == e[2].toStringRef(), "a storage has the key ", key);
+  require(e.size() == 5 || e[5].isNone(), "storage ", key,
           " is a view of another one, which is not supported");
   ScalarType dtype = storage_dtype(e[1].content_->text);
   require(dtype != ScalarType::Undefined, e[1].content_->text, " is not a class of storages");
@@ -114,7 +116,7 @@ void Unpickler::persistent_load() {
   require(fits, "a storage of ", count, " elements is not possible");
   IValue value;
   value.content_ = std::make_shared<Content>();
-  value.content_->storage = storages_->read(e[2].toStringRef(), uint64_t(bytes));
+  value.content_->storage = storages_->read(key, uint64_t(bytes));
   value.content_->dtype = dtype;
   push(std::move(value));
 }
@@ -148,19 +150,23 @@ IValue Unpickler::call(const std::string& name, const std::vector<IValue>& args)
     return container(IValue::tuple(std::move(sizes)));
   }
   if (name == "torch.device") {
-    require(args[0].isString(), "torch.device is given ", args[0].kindName());
+    bool good = args[0].isString() && args[0].toStringRef().size() <= kNameShown;
+    require(good, "torch.device is given ", args[0].isString() ? "a long text" : args[0].kindName());
     bool index = args.size() > 1 && args[1].isInt();
-    return index ? str(args[0].toStringRef(), ":", args[1].toInt()) : args[0].toStringRef();
+    return index ? IValue(str(args[0].toStringRef(), ":", args[1].toInt())) : args[0];
   }
   require(name.ends_with(".set") && args[0].isList(), "the pickle calls ", name, " with ",
           args[0].kindName());
-  return container(IValue::list(args[0].elements()));
+  return args[0];
 }
 
 IValue Unpickler::ordered_dict(const std::vector<IValue>& args) {
   IValue dict = container(IValue::dict());
   if (args.empty()) return dict;
   require(args[0].isList(), "collections.OrderedDict is given ", args[0].kindName());
+  // A list that is kept can be copied by a few bytes, but each of a real file's pairs has some of its own.
+  copied_ += args[0].elements().size();
+  require(copied_ <= bytes_.size(), "collections.OrderedDict is given more pairs than the pickle has bytes");
   for (const IValue& pair : args[0].elements()) {
     bool good = (pair.isTuple() || pair.isList()) && pair.elements().size() == 2;
     require(good, "collections.OrderedDict is given something else than pairs");
@@ -202,7 +208,7 @@ IValue Unpickler::tensor(const std::vector<IValue>& args, ScalarType dtype) {
   fits = fits && !__builtin_mul_overflow(numel, int64_t(element_size(dtype)), &total);
   require(fits && (numel == 0 || last < have), "a tensor of sizes ", str(sizes), ", strides ", str(strides),
           " and offset ", offset, " is outside its storage of ", have, " elements");
-  if (dtype == kBool) {
+  if (dtype == kBool && bools_.insert(bytes.data_ptr()).second) {
     const auto* values = static_cast<const unsigned char*>(bytes.data_ptr());
     require(std::all_of(values, values + bytes.numel(), [](unsigned char v) { return v <= 1; }),
             "a bool is neither 0 nor 1");
