@@ -1,7 +1,9 @@
 """Makes the files of torch.save that the tests read: ./dev golden. Values follow from a formula."""
 
 import collections
+import fractions
 import pathlib
+import zipfile
 
 import torch
 
@@ -64,9 +66,37 @@ def trained():
     torch.save({"before": before["model"], "after": after}, HERE / "steps.pth")
 
 
+def conv():
+    """A small convolutional net and what it computes."""
+    net = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3, padding=1, bias=False), torch.nn.BatchNorm2d(3),
+                              torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(12, 4))
+    with torch.no_grad():
+        for number, parameter in enumerate(net.parameters()):
+            parameter.copy_((counted(*parameter.shape) * 0.7 + number).sin())
+    net(counted(2, 2, 4, 4).sin())
+    state = {k: v.clone() for k, v in net.state_dict().items()}
+    output = net.eval()(counted(1, 2, 4, 4).cos()).detach()
+    torch.save({"model": state, "run": {"epoch": 3, "output": output}}, HERE / "conv.pth")
+    torch.save(net, HERE / "whole.pth")
+
+
+def rewrite(name, compression=zipfile.ZIP_STORED, **replaced):
+    """A file of torch.save as it would never write it."""
+    torch.save([counted(3)], HERE / name)
+    with zipfile.ZipFile(HERE / name) as file:
+        entries = {entry: replaced.get(entry.split("/")[-1], file.read(entry)) for entry in file.namelist()}
+    with zipfile.ZipFile(HERE / name, "w", compression) as file:
+        for entry, content in entries.items():
+            file.writestr(zipfile.ZipInfo(entry), content, compression)
+
+
 torch.save(plain(), HERE / "plain.pth")
 torch.save(plain(), HERE / "protocol4.pth", pickle_protocol=4)
 torch.save(plain(), HERE / "legacy.pt", _use_new_zipfile_serialization=False)
 torch.save({"options": Custom()}, HERE / "unknown.pth")
+torch.save([fractions.Fraction(1, 3)], HERE / "fraction.pth")
 torch.jit.script(torch.nn.Linear(1, 1)).save(HERE / "script.pt")
 trained()
+conv()
+rewrite("big_endian.pth", byteorder="big")
+rewrite("deflated.pth", zipfile.ZIP_DEFLATED)
