@@ -114,6 +114,7 @@ struct ReduceCall {
   void* out;       // of the compute type
   const void* in;  // likewise
   int64_t count;   // reduced elements per output
+  int64_t parts;   // pieces that an output's elements are cut into; out then has one number for each of them
   double divide;   // a sum's divisor; 0: none
   Walk<2> kept;    // out, in
   Walk<1> reduced;

@@ -75,6 +75,17 @@ void finish_output(const Tensor& out, const Tensor& computed) {
   if (!out.is_same(computed)) copy_elements(out, computed);
 }
 
+namespace {
+
+// Long rows of few outputs are cut up, so that more blocks than outputs have work. Depends on the shapes
+// alone.
+int64_t parts_of(int64_t count, int64_t outputs) {
+  constexpr int64_t kPart = 16384, kEnough = 512;
+  return count >= 2 * kPart && outputs < kEnough ? (count + kPart - 1) / kPart : 1;
+}
+
+}  // namespace
+
 void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer, const Tensor& out,
                  double divide) {
   if (out.numel() == 0) return;
@@ -88,15 +99,24 @@ void reduce_cuda(const char* op, const Tensor& x, uint32_t dims, Reducer reducer
     (reduced ? strides : kept_strides).push_back(in.strides()[d]);
   }
   Dims out_strides = contiguous_strides(kept_sizes);
-  ReduceCall call{.reducer = reducer,
-                  .compute = compute_of(compute),
-                  .out = target.data_ptr(),
-                  .in = in.data_ptr(),
-                  .count = numel_of(sizes, op),
-                  .divide = divide,
-                  .kept = walk_of<2>(kept_sizes, {IntArrayRef(out_strides), IntArrayRef(kept_strides)}),
-                  .reduced = walk_of<1>(sizes, {IntArrayRef(strides)})};
+  ReduceCall call{};
+  call.reducer = reducer;
+  call.compute = compute_of(compute);
+  call.out = target.data_ptr();
+  call.in = in.data_ptr();
+  call.count = numel_of(sizes, op);
+  call.parts = parts_of(call.count, target.numel());
+  call.divide = divide;
+  call.kept = walk_of<2>(kept_sizes, {IntArrayRef(out_strides), IntArrayRef(kept_strides)});
+  call.reduced = walk_of<1>(sizes, {IntArrayRef(strides)});
+  Tensor partial;
+  if (call.parts > 1) {
+    partial = make_tensor({target.numel(), call.parts}, compute, x.device());
+    call.out = partial.data_ptr();
+    call.divide = 0;
+  }
   launch_cuda(op, &CudaTable::reduce, call);
+  if (partial.defined()) reduce_cuda(op, partial, 2, reducer, target, divide);
   finish_output(out, target);
 }
 

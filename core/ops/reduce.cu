@@ -41,11 +41,11 @@ struct AllOf : Smaller {
   __device__ static T map(T x) { return x != 0; }
 };
 
-// Elements first, first + step, ... of the reduced ones.
+// Elements first, first + step, ... before end of the reduced ones.
 template <class T, class R>
-__device__ T partial(const ReduceCall& call, const T* in, int64_t first, int64_t step) {
+__device__ T partial(const ReduceCall& call, const T* in, int64_t first, int64_t step, int64_t end) {
   T acc = R::identity;
-  for (int64_t i = first; i < call.count; i += step) {
+  for (int64_t i = first; i < end; i += step) {
     int64_t at[1];
     offsets_of(call.reduced, i, at);
     acc = R()(acc, R::map(in[at[0]]));
@@ -58,15 +58,17 @@ __device__ T finished(const ReduceCall& call, T value) {
   return call.divide != 0 ? value / T(call.divide) : value;
 }
 
-// A block per output, for long rows.
+// A block per output, or per part of one, for long rows.
 template <class T, class R>
 __global__ void reduce_rows(ReduceCall call) {
-  for (int64_t o = blockIdx.x; o < call.kept.count; o += gridDim.x) {
-    int64_t at[2];
-    offsets_of(call.kept, o, at);
+  int64_t length = (call.count + call.parts - 1) / call.parts;
+  for (int64_t o = blockIdx.x; o < call.kept.count * call.parts; o += gridDim.x) {
+    int64_t at[2], begin = o % call.parts * length, end = begin + length;
+    offsets_of(call.kept, o / call.parts, at);
     const T* in = static_cast<const T*>(call.in) + at[1];
-    T value = block_combine(partial<T, R>(call, in, threadIdx.x, blockDim.x), R());
-    if (threadIdx.x == 0) static_cast<T*>(call.out)[at[0]] = finished(call, value);
+    T value = partial<T, R>(call, in, begin + threadIdx.x, blockDim.x, end < call.count ? end : call.count);
+    value = block_combine(value, R());
+    if (threadIdx.x == 0) static_cast<T*>(call.out)[call.parts > 1 ? o : at[0]] = finished(call, value);
   }
 }
 
@@ -77,7 +79,7 @@ __global__ void reduce_short(ReduceCall call) {
     int64_t at[2];
     offsets_of(call.kept, o, at);
     const T* in = static_cast<const T*>(call.in) + at[1];
-    static_cast<T*>(call.out)[at[0]] = finished(call, partial<T, R>(call, in, 0, 1));
+    static_cast<T*>(call.out)[at[0]] = finished(call, partial<T, R>(call, in, 0, 1, call.count));
   }
 }
 
@@ -86,9 +88,10 @@ constexpr int64_t kShortRow = 32;
 template <class T, template <class> class R>
 cudaError_t start(const ReduceCall& call, cudaStream_t stream) {
   int64_t outputs = call.kept.count;
-  if (call.count <= kShortRow)
+  if (call.count <= kShortRow && call.parts == 1)
     return launch(reduce_short<T, R<T>>, blocks_for(outputs), kBlock, 0, stream, call);
-  return launch(reduce_rows<T, R<T>>, blocks_for(outputs, 1), threads_for(call.count), 0, stream, call);
+  return launch(reduce_rows<T, R<T>>, blocks_for(outputs * call.parts, 1), threads_for(call.count), 0, stream,
+                call);
 }
 
 template <template <class> class R>

@@ -27,6 +27,10 @@ TEST_CASE("sums and means over any dims") {
     CHECK_DEVICE(on(x).prod(2));
   }
   CHECK_DEVICE(on(formula_tensor({70000})).sum());
+  CHECK_DEVICE(on(formula_tensor({3, 70001}, kDouble)).mean({1}));
+  CHECK_DEVICE(on(formula_tensor({40000, 3}, kDouble)).sum({0}));
+  CHECK_DEVICE((on(formula_tensor({70000})) > 3.8).any());
+  CHECK_DEVICE(on(formula_tensor({70000})).amax({0}));
   CHECK_DEVICE(on(formula_tensor({40, 3}, kInt)).sum());
   CHECK_DEVICE(on(formula_tensor({40, 3}, kHalf)).sum({0}));
   CHECK_DEVICE(on(zeros({0, 3})).sum({0}));
