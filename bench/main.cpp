@@ -14,7 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const tarn::bench::Row* const kRows[] = {&tarn::bench::async_save, &tarn::bench::demo_step};
+const tarn::bench::Row* const kRows[] = {&tarn::bench::async_save, &tarn::bench::demo_step,
+                                         &tarn::bench::pointwise_chain, &tarn::bench::pointwise_chain_tile,
+                                         &tarn::bench::pointwise_chain_native};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -20,7 +20,6 @@ struct Row {
   const char* item;  // "images"
 };
 
-extern const Row async_save;
-extern const Row demo_step;
+extern const Row async_save, demo_step, pointwise_chain, pointwise_chain_tile, pointwise_chain_native;
 
 }  // namespace tarn::bench

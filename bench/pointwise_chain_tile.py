@@ -1,0 +1,5 @@
+"""The twin of pointwise_chain_tile is PyTorch's eager chain."""
+
+from pointwise_chain import make
+
+__all__ = ["make"]
