@@ -53,8 +53,11 @@ struct FusedGroup::Call {
 FusedGroup::FusedGroup(GroupSpec spec)
     : spec_(std::move(spec)),
       space_(spec_.sizes, spec_.lead, spec_.strides, widths_of(spec_.expression)),
-      tiles_(spec_.expression),
-      kernel_(kernel_of(spec_.expression, accesses_of(spec_.expression, space_))) {
+      tiles_(spec_.expression) {
+  if (spec_.device.is_cpu())
+    kernel_ = kernel_of(spec_.expression, accesses_of(spec_.expression, space_));
+  else
+    on_device_ = std::make_shared<const DeviceGroup>(spec_.expression, spec_.device);
   for (size_t k = 0; k < spec_.strides.size(); ++k) {
     int64_t first = 0, last = 0, width = int64_t(element_size(spec_.expression.operands[k].dtype));
     for (int d = 0; d < spec_.sizes.size(); ++d) {
@@ -85,6 +88,10 @@ void FusedGroup::run(void* const* operands, const Scalar* scalars) const {
   if (space_.count() == 0 && !spec_.reduction) return;
   Scratch<int64_t> numbers(int64_t(spec_.expression.numbers.size()) + 1);
   put_numbers(spec_.expression, scalars, numbers.data());
+  if (on_device_) {
+    compile_counters().tier1_runs.fetch_add(1, std::memory_order_relaxed);
+    return on_device_->run(spec_.name.c_str(), spec_.expression, space_, operands, numbers.data());
+  }
   KernelFunction kernel = ready_kernel(kernel_);
   (kernel ? compile_counters().tier1_runs : compile_counters().tier0_runs)
       .fetch_add(1, std::memory_order_relaxed);

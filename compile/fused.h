@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <tarn/compile/device_group.h>
 #include <tarn/compile/expression.h>
 #include <tarn/compile/iteration.h>
 #include <tarn/compile/kernel.h>
@@ -32,6 +33,7 @@ struct GroupSpec {
   std::vector<Dims> strides;  // per operand, in elements, one per dim of `sizes`
   std::optional<GroupReduction> reduction;
   std::string name;  // "batch_norm+add+relu"
+  Device device;     // of all operands; no reduction unless it is the CPU
 };
 
 class TARN_API FusedGroup {
@@ -61,6 +63,7 @@ class TARN_API FusedGroup {
   IterationSpace space_;
   TileProgram tiles_;
   std::shared_ptr<Kernel> kernel_;
+  std::shared_ptr<const DeviceGroup> on_device_;  // instead of both
   std::vector<int64_t> first_byte_, last_byte_;  // of each operand, from its first element
 };
 

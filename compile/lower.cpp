@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <tarn/compile/device_group.h>
 #include <tarn/compile/fused.h>
 #include <tarn/compile/normalise.h>
 #include <tarn/core/ops/pointwise_form.h>
@@ -42,10 +43,15 @@ ScalarType common_dtype(const Graph& g, const GraphNode& node) {
   return form.row->kind == RowKind::FLOAT && !is_floating(dtype) ? ScalarType::Undefined : dtype;
 }
 
-bool is_simple(const GraphValue& v) {
+bool is_simple(const GraphValue& v, Device device) {
   for (int64_t size : v.sizes)
     if (size == 0) return false;
-  return v.device.is_cpu();
+  return v.device == device;
+}
+
+// Groups run where their first output is, if kernels can be made for it.
+bool can_fuse_on(Device device) {
+  return device.is_cpu() || (device.is_cuda() && can_build_device_kernels());
 }
 
 // Dense, and read in runs by the reduction.
@@ -77,7 +83,8 @@ Fusable fusable_row(const Graph& g, const GraphNode& node) {
 
 Fusable fusable_reduction(const Graph& g, const GraphNode& node) {
   std::string_view name = node.op->name;
-  bool known = (name == "sum" || name == "mean") && node.attrs.size() == sizeof(ReduceAttrs);
+  bool known = (name == "sum" || name == "mean") && node.attrs.size() == sizeof(ReduceAttrs) &&
+               g.values[size_t(node.inputs[0])].device.is_cpu();
   if (!known || !reduces_well(g.values[size_t(node.inputs[0])], DimSet(reduce_attrs(node).dims))) return {};
   return {Fusable::Kind::Reduce, node.outputs[0], node.inputs[0], kFloat, 0};
 }
@@ -100,10 +107,14 @@ Fusable fusable_copy(const GraphNode& node) {
 
 Fusable fusable(const Graph& g, const GraphNode& node) {
   if (!node.op || node.op->kind == Kind::View) return {};
+  int first = !node.outputs.empty() ? node.outputs[0] : node.inputs.empty() ? -1 : node.inputs[0];
+  if (first < 0) return {};
+  Device device = g.values[size_t(first)].device;
+  if (!can_fuse_on(device)) return {};
   for (int v : node.inputs)
-    if (v < 0 || !is_simple(g.values[size_t(v)])) return {};
+    if (v < 0 || !is_simple(g.values[size_t(v)], device)) return {};
   for (int v : node.outputs)
-    if (v < 0 || !is_simple(g.values[size_t(v)])) return {};
+    if (v < 0 || !is_simple(g.values[size_t(v)], device)) return {};
   if (node.op == &normalise_op)
     return {Fusable::Kind::Normalise, node.outputs[0], node.outputs[0], kFloat, 0};
   if (node.op->kind == Kind::Pointwise && node.op->text) return fusable_row(g, node);
@@ -128,6 +139,7 @@ class Lowering {
       members_.push_back({&node, fusable(g, node), stored[k]});
     }
     domain_ = g.values[size_t(members_[0].what.domain)].sizes;
+    spec_.device = g.values[size_t(members_[0].what.domain)].device;
   }
 
   GraphNode run() {

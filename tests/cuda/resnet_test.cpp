@@ -29,7 +29,7 @@ TEST_CASE("the demo's step compiled on the device equals eager there", "[rooms]"
       double expected = eager().item<double>(), got = 0;
       int64_t launches = launches_of([&] { got = step().template item<double>(); });
       CHECK(std::abs(got - expected) <= tolerance * std::abs(expected));
-      CHECK(launches > 100);
+      CHECK(launches > 80);  // fused groups are one each
     }
     const auto want = eager.net->state_dict(), have = compiled.net->state_dict();
     for (const auto& item : want)
