@@ -64,7 +64,7 @@ class TARN_API FusedGroup {
   TileProgram tiles_;
   std::shared_ptr<Kernel> kernel_;
   std::shared_ptr<const DeviceGroup> on_device_;  // instead of both
-  std::vector<int64_t> first_byte_, last_byte_;  // of each operand, from its first element
+  std::vector<int64_t> first_byte_, last_byte_;   // of each operand, from its first element
 };
 
 }  // namespace tarn::inline v1::detail

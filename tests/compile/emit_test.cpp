@@ -1,13 +1,12 @@
 // The text of generated kernels: golden files for people to read, updated by `./dev golden`, and NVRTC's
 // opinion.
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include <tarn/compile/emit.h>
 #include <tarn/tests/compile/lower_support.h>
+#include <tarn/tests/nvrtc.h>
 #include <test_config.h>
 
 namespace {
@@ -91,49 +90,11 @@ TEST_CASE("a generated kernel includes nothing") {
   CHECK(text.find("immintrin") == std::string::npos);
 }
 
-// --- NVRTC, where it is installed ---
-
-namespace {
-
-struct Nvrtc {
-  void* library = nullptr;
-  Nvrtc() {
-    for (const char* name :
-         {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"})
-      if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  template <class... A>
-  int call(const char* function, A... a) const {
-    auto* f = reinterpret_cast<int (*)(A...)>(dlsym(library, function));
-    REQUIRE(f != nullptr);
-    return f(a...);
-  }
-  // The compiler's complaints; "" if it has none.
-  std::string compile(const std::string& source) const {
-    void* program = nullptr;
-    REQUIRE(call<void**, const char*, const char*, int, const char* const*, const char* const*>(
-                "nvrtcCreateProgram", &program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) == 0);
-    const char* options[] = {"--gpu-architecture=compute_80", "--std=c++20", "--fmad=false"};
-    int failed = call<void*, int, const char* const*>("nvrtcCompileProgram", program, 3, options);
-    size_t size = 0;
-    call<void*, size_t*>("nvrtcGetProgramLogSize", program, &size);
-    std::string log(size, ' ');
-    call<void*, char*>("nvrtcGetProgramLog", program, log.data());
-    call<void**>("nvrtcDestroyProgram", &program);
-    return failed ? log : "";
-  }
-};
-
-}  // namespace
-
 TEST_CASE("NVRTC compiles generated device kernels", "[slow]") {
-  Nvrtc nvrtc;
-  if (!nvrtc.library) {
-    WARN("NVRTC is not installed; nothing was compiled");
-    return;
-  }
+  auto nvrtc = Nvrtc::find();
+  if (!nvrtc) return;
   for (const Case& c : cases()) {
     INFO(c.name);
-    CHECK(nvrtc.compile(with_device_prelude(emit_cuda_kernel(c.expression))) == "");
+    CHECK(nvrtc->complaints(with_device_prelude(emit_cuda_kernel(c.expression))) == "");
   }
 }

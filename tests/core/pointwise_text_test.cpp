@@ -1,7 +1,5 @@
 // The texts of pointwise.def: each is run on a recording symbol, whose record must mean what the kernel
 // computes; on tensors; and is compiled by NVRTC where that is installed.
-#include <dlfcn.h>
-
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -17,6 +15,7 @@
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/pointwise_form.h>
+#include <tarn/tests/nvrtc.h>
 #include <tarn/tests/support.h>
 
 namespace {
@@ -302,34 +301,6 @@ M2(max, where(isnan(a) | (a > b), a, b)) M2(min, where(isnan(a) | (a < b), a, b)
 M2(atan2, S<T>(T(::atan2(a.v, b.v)))) M2(fmod, S<T>(T(::fmod(double(a.v), double(b.v))))) M2(remainder, fmod(a, b)) M2(floor_divide, floor(a / b))
 )";
 
-struct Nvrtc {
-  void* library = nullptr;
-  Nvrtc() {
-    for (const char* name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"})
-      if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  template <class... A>
-  int call(const char* function, A... a) const {
-    auto* f = reinterpret_cast<int (*)(A...)>(dlsym(library, function));
-    REQUIRE(f != nullptr);
-    return f(a...);
-  }
-  // The compiler's complaints; "" if it has none.
-  std::string compile(const std::string& source) const {
-    void* program = nullptr;
-    REQUIRE(call<void**, const char*, const char*, int, const char* const*, const char* const*>(
-                "nvrtcCreateProgram", &program, source.c_str(), "pointwise.cu", 0, nullptr, nullptr) == 0);
-    const char* options[] = {"--gpu-architecture=compute_80", "--std=c++17", "--fmad=false"};
-    int failed = call<void*, int, const char* const*>("nvrtcCompileProgram", program, 3, options);
-    size_t size = 0;
-    call<void*, size_t*>("nvrtcGetProgramLogSize", program, &size);
-    std::string log(size, ' ');
-    call<void*, char*>("nvrtcGetProgramLog", program, log.data());
-    call<void**>("nvrtcDestroyProgram", &program);
-    return failed ? log : "";
-  }
-};
-
 // One device function per text and compute type.
 std::string device_source() {
   std::string source = kDevicePrelude;
@@ -354,12 +325,9 @@ std::string device_source() {
 }  // namespace
 
 TEST_CASE("NVRTC compiles every text of pointwise.def", "[slow]") {
-  Nvrtc nvrtc;
-  if (!nvrtc.library) {
-    SUCCEED("NVRTC is not installed; nothing was compiled");
-    return;
-  }
-  CHECK(nvrtc.compile(device_source()) == "");
-  CHECK(nvrtc.compile(device_source() + "__device__ float bad(float x) { return no_such_function(x); }") !=
-        "");
+  auto nvrtc = Nvrtc::find();
+  if (!nvrtc) return;
+  CHECK(nvrtc->complaints(device_source()) == "");
+  CHECK(nvrtc->complaints(device_source() +
+                          "__device__ float bad(float x) { return no_such_function(x); }") != "");
 }

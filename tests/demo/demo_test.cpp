@@ -105,18 +105,18 @@ int64_t finished_epochs(const std::string& run) {
 TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
   if (!demo_is_built()) return;
   Demo demo;
-  int status = demo.run("a", {"--epochs", "3", "--lr", "0.05"});
+  int status = demo.run("a", {"--epochs", "4", "--lr", "0.05"});
   INFO(demo.log());
   REQUIRE(status == 0);
   CHECK(demo.log().find("test accuracy 100.00 %") != std::string::npos);
-  CHECK(finished_epochs(demo.out("a")) == 3);
+  CHECK(finished_epochs(demo.out("a")) == 4);
   CHECK(read_file(demo.out("a/sheet.png")).substr(1, 3) == "PNG");
 
   if (auto read = ask_python("data/read_events.py", demo.out("a"))) {
-    CHECK(read->find("scalar loss/train 29 ") != std::string::npos);
-    CHECK(read->find("scalar accuracy/test 30 100\n") != std::string::npos);
-    CHECK(read->find("image test images 30 ") != std::string::npos);
-    CHECK(read->find("histogram layers.0.conv1.weight 30 ") != std::string::npos);
+    CHECK(read->find("scalar loss/train 39 ") != std::string::npos);
+    CHECK(read->find("scalar accuracy/test 40 100\n") != std::string::npos);
+    CHECK(read->find("image test images 40 ") != std::string::npos);
+    CHECK(read->find("histogram layers.0.conv1.weight 40 ") != std::string::npos);
   }
   if (auto read =
           ask_python("serialize/read_safetensors.py", latest(demo.out("a")) + "/shard-00000.safetensors")) {
@@ -136,7 +136,7 @@ TEST_CASE("the demo learns on two ranks that tarn run starts") {
   Demo demo;
   // Batches of 16 on each rank are the batches of 32 of one process.
   std::vector<std::string> arguments =
-      demo.arguments("two", {"--batch-size", "16", "--epochs", "3", "--lr", "0.05", "--workers", "0"});
+      demo.arguments("two", {"--batch-size", "16", "--epochs", "4", "--lr", "0.05", "--workers", "0"});
   for (const char* word : {"2", "--nproc", "run"}) arguments.insert(arguments.begin(), word);
   arguments.insert(arguments.begin(), command);
   int status = demo.finish(demo.start(arguments));

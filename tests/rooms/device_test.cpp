@@ -39,7 +39,8 @@ void compare(ScalarType dtype, int steps, double tolerance) {
   CHECK(after.segments - before.segments >= steps);
   CHECK(after.followed > before.followed);
   CHECK(after.eager_calls == before.eager_calls);
-  // Kernels built from text: add and relu at the end of each of the three blocks, and what their gradients meet.
+  // Kernels built from text: add and relu at the end of each of the three blocks, and what their gradients
+  // meet.
   int64_t groups = after.fused_groups - before.fused_groups;
   CHECK(groups >= steps * 6);
   CHECK(after.tier1_groups - before.tier1_groups >= groups);
