@@ -234,6 +234,8 @@ class TARN_API Tensor {
   // --- pointwise: one method, and one in-place method, per row of pointwise.def ---
 #include <tarn/core/ops/pointwise_methods.h>
 
+#include <tarn/core/ops/tensor_methods.h>
+
   // --- autograd; defined in autograd/ ---
   bool requires_grad() const;
   Tensor& requires_grad_(bool on = true) const;
