@@ -9,10 +9,21 @@ std::vector<Row> join(const std::vector<std::vector<Row>>& tables) {
 }
 
 const std::vector<Row>& all_rows() {
-  static const auto* rows =
-      new std::vector<Row>(join({unary_rows(), binary_rows(), activation_rows(), reduction_rows(),
-                                 contraction_rows(), convolution_rows(), pool_rows(), normalisation_rows(),
-                                 loss_rows(), view_rows(), indexing_rows(), creation_rows(), random_rows()}));
+  static const auto* rows = new std::vector<Row>(join({
+      unary_rows(),          //
+      binary_rows(),         //
+      activation_rows(),     //
+      reduction_rows(),      //
+      contraction_rows(),    //
+      convolution_rows(),    //
+      pool_rows(),           //
+      normalisation_rows(),  //
+      loss_rows(),           //
+      view_rows(),           //
+      indexing_rows(),       //
+      creation_rows(),       //
+      random_rows(),         //
+  }));
   return *rows;
 }
 
