@@ -15,11 +15,14 @@ struct Row {
     // Between two steps, untimed.
     virtual void rest() {}
   };
-  Work* (*make)();
-  int64_t items;
-  const char* item;  // "images"
+  Work* (*make)() = nullptr;
+  int64_t items = 0;
+  const char* item = "";  // "images"
+  // Instead of make: measures by itself, with that many threads, and prints lines.
+  void (*measure)(int threads) = nullptr;
 };
 
-extern const Row async_save, demo_step, pointwise_chain, pointwise_chain_tile, pointwise_chain_native;
+extern const Row async_save, compiled_step, demo_step, pointwise_chain, pointwise_chain_tile,
+    pointwise_chain_native;
 
 }  // namespace tarn::bench

@@ -1,7 +1,7 @@
 """Times Tarn beside PyTorch: run.py [NAME...] [--threads N] [--rounds N] [--seconds S].
 
 A row NAME is bench/NAME.cpp and its twin bench/NAME.py, whose make() returns the step to time. The two run in turn,
-each alone on the machine; the best step of all rounds counts.
+each alone on the machine; the best step of all rounds counts. compiled_step prints figures of its own, each round.
 """
 
 import argparse
@@ -41,7 +41,17 @@ def output_of(*command):
     return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
+def run_compiled_step(threads, rounds, seconds):
+    for _ in range(rounds):
+        subprocess.run([PROGRAM, "compiled_step", str(threads), str(seconds)], check=True)
+        peer = float(output_of(sys.executable, __file__, "--peer", "compiled_step", threads, seconds)[0])
+        print(f"compiled_step PyTorch eager, best {peer * 1e3:9.3f} ms", flush=True)
+
+
 def run_row(name, threads, rounds, seconds):
+    if name == "compiled_step":
+        run_compiled_step(threads, rounds, seconds)
+        return
     tarn, peer = [], []
     for _ in range(rounds):
         best, items, item = output_of(PROGRAM, name, threads, seconds)
