@@ -115,7 +115,9 @@ void scatter_cpu(const Args& a, Tensor* out) {
     T* to = static_cast<T*>(out->data_ptr());
     const T* from = static_cast<const T*>(a[2].data_ptr());
     for_indexed(a.op.name, a[1], a[2], *out, a.attrs<DimAttrs>().dim, [&](int64_t s, int64_t o) {
-      if constexpr (add)
+      if constexpr (add && std::is_integral_v<T>)
+        to[o] = T(uint64_t(to[o]) + uint64_t(from[s]));  // wraps
+      else if constexpr (add)
         to[o] = T(to[o] + from[s]);
       else
         to[o] = from[s];

@@ -8,6 +8,7 @@ namespace tarn::inline v1::detail {
 
 // The strides of a dense (N, C, H, W) tensor with C innermost.
 inline Dims channels_last_strides(IntArrayRef sizes) {
+  numel_of(sizes, "empty");  // an Error where the products below overflow
   auto one = [](int64_t n) { return n > 1 ? n : 1; };
   int64_t c = one(sizes[1]), h = one(sizes[2]), w = one(sizes[3]);
   return {h * w * c, 1, w * c, c};

@@ -258,6 +258,13 @@ int64_t largest_exact(ScalarType dtype) {
   }
 }
 
+// The generator's words for `count` numbers of `words` each.
+int64_t words_for(const char* op, int64_t count, int64_t words) {
+  int64_t total = 0;
+  check(!__builtin_mul_overflow(count, words, &total), op, ": ", count, " numbers are too many");
+  return total;
+}
+
 Draw draw_integers(const char* op, ScalarType dtype, int64_t numel, int64_t low, int64_t high,
                    const Generator& generator) {
   check(low < high, op, ": needs low < high, got ", low, " and ", high);
@@ -267,7 +274,7 @@ Draw draw_integers(const char* op, ScalarType dtype, int64_t numel, int64_t low,
   check(low >= least && high - 1 <= most, op, ": [", low, ", ", high, ") does not fit in ", dtype,
         ", which holds ", least, " to ", most);
   uint64_t range = uint64_t(high) - uint64_t(low);
-  return Draw({low, int64_t(range)}, generator, numel * words_per_integer(range));
+  return Draw({low, int64_t(range)}, generator, words_for(op, numel, words_per_integer(range)));
 }
 
 // --- bernoulli: scalar p, or a tensor of p ---
@@ -467,7 +474,7 @@ Tensor randperm(int64_t n, const Generator& generator, const TensorOptions& opti
   check(n >= 0, "randperm: n must be 0 or more, got ", n);
   ScalarType dtype = options.dtype_opt().value_or(kLong);
   check(n - 1 <= largest_exact(dtype), "randperm: ", n - 1, " does not fit in ", dtype);
-  Draw draw({}, generator, 2 * n);
+  Draw draw({}, generator, words_for("randperm", n, 2));
   return with_grad_option(dispatch(randperm_op, {}, attrs_of("randperm", {n}, dtype, options), draw),
                           options);
 }

@@ -3,6 +3,7 @@
 #include <tarn/core/ops/views.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/dispatch.h>
@@ -197,15 +198,21 @@ const Op unsqueeze_op = {
 // `reach`: how many elements from the storage's start the geometry needs; -1 where the input is not row-major
 // from there, so that its elements are not the storage's.
 StridedAttrs strided_attrs(IntArrayRef sizes, IntArrayRef strides, int64_t offset, const Tensor& x) {
-  StridedAttrs p{
-      .rank = int64_t(sizes.size()), .sizes = {}, .strides = {}, .offset = offset, .reach = offset + 1};
+  bool overflow = offset == std::numeric_limits<int64_t>::max();
+  StridedAttrs p{.rank = int64_t(sizes.size()),
+                 .sizes = {},
+                 .strides = {},
+                 .offset = offset,
+                 .reach = overflow ? 0 : offset + 1};
   for (size_t d = 0; d < sizes.size(); ++d) {
     p.sizes[d] = sizes[d];
     p.strides[d] = strides[d];
-    p.reach += (sizes[d] - 1) * strides[d];
+    int64_t step = 0;
+    overflow |= __builtin_mul_overflow(sizes[d] - 1, strides[d], &step) ||
+                __builtin_add_overflow(p.reach, step, &p.reach);
   }
   if (numel_of(sizes, "as_strided") == 0) p.reach = 0;
-  if (!x.is_contiguous() || x.storage_offset() != 0) p.reach = -1;
+  if (overflow || !x.is_contiguous() || x.storage_offset() != 0) p.reach = -1;
   return p;
 }
 
