@@ -2,6 +2,7 @@
 // like: data with augmentation, a network, an optimizer with a schedule, curves for TensorBoard, checkpoints.
 //
 //   resnet --help                                  the options
+//   resnet --device cuda                           on a GPU
 //   resnet --resume                                goes on after the last finished epoch
 //   tarn run --nproc 2 resnet ...                  on two ranks, each with batches of --batch-size
 //   tensorboard --logdir out/resnet                the curves
@@ -52,6 +53,7 @@ auto test_data(const FashionMNIST& images) {
 }
 
 struct Training {
+  tarn::Device device;
   ResNet net;
   optim::SGD& optimizer;
   optim::LRScheduler& scheduler;
@@ -87,7 +89,8 @@ void train_epoch(Training& training, const Forward& forward, Loader& loader, Pro
   int64_t step = training.scheduler.last_epoch();
   for (auto& batch : loader) {
     if (interrupted) return;
-    Tensor loss = nn::functional::cross_entropy(forward(batch.data), batch.target);
+    Tensor loss = nn::functional::cross_entropy(forward(batch.data.to(training.device)),
+                                                batch.target.to(training.device));
     training.optimizer.zero_grad();
     loss.backward();
     training.optimizer.step();
@@ -103,12 +106,12 @@ void train_epoch(Training& training, const Forward& forward, Loader& loader, Pro
 
 // The predicted class of each image, in the dataset's order.
 template <class Loader>
-std::vector<int64_t> predict(ResNet& net, Loader& loader) {
+std::vector<int64_t> predict(Training& training, Loader& loader) {
   tarn::NoGradGuard no_grad;
-  net->eval();
+  training.net->eval();
   std::vector<int64_t> classes;
   for (auto& batch : loader) {
-    Tensor best = net->forward(batch.data).argmax(1);
+    Tensor best = training.net->forward(batch.data.to(training.device)).argmax(1).cpu();
     const int64_t* values = best.data_ptr<int64_t>();
     classes.insert(classes.end(), values, values + best.numel());
   }
@@ -137,16 +140,25 @@ void write_histograms(SummaryWriter& writer, const ResNet& net, int64_t epoch) {
 }
 
 // Meets the other ranks, if a launcher started the program as one of several.
-bool join_ranks() {
+bool join_ranks(tarn::Device device) {
   if (!distributed::is_launched()) return false;
-  distributed::init_process_group("gloo");
+  distributed::init_process_group(device.is_cuda() ? "nccl" : "gloo");
   return true;
+}
+
+void announce(const Training& training, const Options& options, bool launched) {
+  if (launched) std::printf("%lld ranks, each with ", static_cast<long long>(distributed::get_world_size()));
+  std::printf("%s, %d threads, %lld workers, from epoch %lld of %lld into %s\n",
+              training.device.str().c_str(), tarn::get_num_threads(), static_cast<long long>(options.workers),
+              static_cast<long long>(training.finished_epochs + 1), static_cast<long long>(options.epochs),
+              options.out.c_str());
 }
 
 int run(const Options& options) {
   if (options.threads > 0) tarn::set_num_threads(options.threads);
   tarn::manual_seed(options.seed);
-  const bool launched = join_ranks();
+  const tarn::Device device(options.device);
+  const bool launched = join_ranks(device);
   const int64_t ranks = distributed::get_world_size(), rank = distributed::get_rank();
   const bool first = rank == 0;  // the one that evaluates, saves and prints
   std::filesystem::create_directories(options.out);
@@ -168,21 +180,18 @@ int run(const Options& options) {
               options.batch_size);
   const int64_t total = steps * options.epochs;
   ResNet net;
+  net->to(device);
   optim::SGD optimizer(net->parameters(),
                        optim::SGDOptions(options.lr).momentum(0.9).nesterov(true).weight_decay(5e-4));
   auto scheduler = optim::warmup_cosine(optimizer, /*warmup=*/std::min(steps, total / 4), total);
-  Training training{net, optimizer, *scheduler};
+  Training training{device, net, optimizer, *scheduler};
   const checkpoint::State state = state_of(training, *train_loader, options);
   checkpoint::Saving saving;
   if (options.resume) resume(checkpoints, state);
   nn::parallel::DistributedDataParallel<ResNetImpl> wrapper{nullptr};
   if (launched) wrapper = nn::parallel::DistributedDataParallel(net);
   auto forward = [&](const Tensor& x) { return launched ? wrapper->forward(x) : net->forward(x); };
-  if (launched && first) std::printf("%lld ranks, each with ", static_cast<long long>(ranks));
-  if (first)
-    std::printf("%d threads, %lld workers, from epoch %lld of %lld into %s\n", tarn::get_num_threads(),
-                static_cast<long long>(options.workers), static_cast<long long>(training.finished_epochs + 1),
-                static_cast<long long>(options.epochs), options.out.c_str());
+  if (first) announce(training, options, launched);
 
   std::optional<SummaryWriter> writer;
   if (first) writer.emplace(options.out, /*purge_step=*/scheduler->last_epoch());
@@ -200,7 +209,7 @@ int run(const Options& options) {
     if (!first) continue;
     double speed = progress.images_per_second();
 
-    double percent = accuracy(predict(net, *test_loader), test_images.targets());
+    double percent = accuracy(predict(training, *test_loader), test_images.targets());
     saving = checkpoint::async_save(checkpoints, state, scheduler->last_epoch(), {.keep_last = 2});
     writer->add_scalar("accuracy/test", percent, scheduler->last_epoch());
     writer->add_scalar("images per second", speed, scheduler->last_epoch());
@@ -213,7 +222,7 @@ int run(const Options& options) {
 
   if (launched) distributed::destroy_process_group();
   if (!first) return 0;
-  Tensor sheet = sheet_of(test_images, predict(net, *test_loader));
+  Tensor sheet = sheet_of(test_images, predict(training, *test_loader));
   data::write_png(options.out + "/sheet.png", sheet);
   writer->add_image("test images", sheet, scheduler->last_epoch());
   writer->close();

@@ -30,6 +30,7 @@ ParsedOptions parse_options(int argc, char** argv) {
       ->check(CLI::Range(0, 64));
   app.add_option("--threads", o.threads, "threads that compute, 0: one per core")->check(CLI::Range(0, 1024));
   app.add_option("--seed", o.seed, "of the weights, the order and the augmentation");
+  app.add_option("--device", o.device, "where the network is: cpu, cuda or cuda:N");
   app.add_flag("--resume", o.resume, "go on from the last finished epoch in --out");
   app.add_option("--data", o.data, "folder with Fashion-MNIST's four files");
   app.add_option("--out", o.out, "folder for checkpoint, event files and pictures");

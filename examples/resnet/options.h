@@ -12,6 +12,7 @@ struct Options {
   int64_t workers = 1;
   int64_t threads = 0;  // 0: one per core
   uint64_t seed = 1;
+  std::string device = "cpu";
   bool resume = false;
   std::string data;
   std::string out = "out/resnet";

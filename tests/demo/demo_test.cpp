@@ -10,6 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tarn/core/ops/creation.h>
+#include <tarn/serialize/safetensors.h>
+#include <tarn/tests/absent.h>
 #include <tarn/tests/data/files.h>
 #include <tarn/tests/python.h>
 #include <tarn/tests/support.h>
@@ -21,7 +24,7 @@ using namespace testing;
 
 const std::string kProgram = TARN_BUILD_DIR "/examples/resnet/resnet";
 
-// 320 images to train on and 100 to test with; the label is the quarter of the picture that is bright.
+// Images and labels; the label is the quarter of the picture that is bright.
 void write_images(const std::string& prefix, uint32_t count) {
   std::string images = big_endian(0x803) + big_endian(count) + big_endian(28) + big_endian(28);
   std::string labels = big_endian(0x801) + big_endian(count);
@@ -39,9 +42,9 @@ void write_images(const std::string& prefix, uint32_t count) {
 
 struct Demo {
   TempDir folder;
-  Demo() {
-    write_images(folder / "train", 320);
-    write_images(folder / "t10k", 100);
+  explicit Demo(uint32_t train = 320, uint32_t test = 100) {
+    write_images(folder / "train", train);
+    write_images(folder / "t10k", test);
   }
 
   std::string out(const std::string& name) const { return folder / name; }
@@ -123,6 +126,56 @@ TEST_CASE("the demo learns, and leaves checkpoint, curves and picture") {
     CHECK(read->find("model.layers.2.shortcut.1.running_var float32 [128]") != std::string::npos);
     CHECK(read->find("optimizer.state.0.momentum_buffer float32 [16, 1, 3, 3]") != std::string::npos);
   }
+}
+
+// What the programs started meanwhile see of TARN_CUDA.
+struct DeviceChoice {
+  explicit DeviceChoice(const char* mode) { setenv("TARN_CUDA", mode, 1); }
+  ~DeviceChoice() { unsetenv("TARN_CUDA"); }
+};
+
+#ifndef __SANITIZE_ADDRESS__  // an emulated step takes seconds there
+TEST_CASE("the demo's epoch on the emulated device leaves the weights of the CPU's") {
+  if (absent_emulation() || !demo_is_built()) return;
+  Demo demo(64, 20);  // two steps: rounding grows by the step
+  std::vector<std::string> options = {"--epochs", "1", "--lr", "0.02", "--workers", "0"};
+  REQUIRE(demo.run("cpu", options) == 0);
+  DeviceChoice emulated("emulated");
+  options.insert(options.end(), {"--device", "cuda"});
+  int status = demo.run("cuda", options);
+  INFO(demo.log());
+  REQUIRE(status == 0);
+  CHECK(demo.log().find("cuda, ") != std::string::npos);
+  auto on_cpu = safetensors::load(latest(demo.out("cpu")) + "/shard-00000.safetensors").tensors;
+  auto on_cuda = safetensors::load(latest(demo.out("cuda")) + "/shard-00000.safetensors").tensors;
+  CHECK(on_cuda.size() == on_cpu.size());
+  for (const auto& [name, value] : on_cpu) {
+    INFO(name);
+    CHECK_CLOSE(on_cuda.at(name), value, {1e-3, 1e-4});
+  }
+  // What was saved there goes on here.
+  options.back() = "cpu";
+  options.push_back("--resume");
+  CHECK(demo.run("cuda", options) == 0);
+  CHECK(demo.log().find("resumed ") != std::string::npos);
+}
+#endif
+
+TEST_CASE("the demo names a device that is not there") {
+  if (!demo_is_built()) return;
+  Demo demo;
+  auto error_on = [&](const char* mode, const char* device) {
+    DeviceChoice choice(mode);
+    CHECK(WEXITSTATUS(demo.run("a", {"--device", device})) == 1);
+    return demo.log();
+  };
+  CHECK(error_on("off", "gpu") == "resnet: Device: unknown device 'gpu'; use cpu, cuda or cuda:N\n");
+  CHECK(error_on("off", "cuda") ==
+        "resnet: to: device cuda cannot be used: cuda: switched off by TARN_CUDA=off\n");
+#ifndef __SANITIZE_ADDRESS__
+  if (TARN_TEST_HAS_EMU)
+    CHECK(error_on("emulated", "cuda:7") == "resnet: to: no such device cuda:7: there are 2\n");
+#endif
 }
 
 TEST_CASE("the demo learns on two ranks that tarn run starts") {
