@@ -17,6 +17,7 @@ static Config from_environment() {
   c.lazy = number("TARN_EMU_LAZY", c.lazy);
   c.guard = number("TARN_EMU_GUARD", c.guard) != 0;
   c.memory = number("TARN_EMU_MEMORY", c.memory);
+  c.driver = number("TARN_EMU_DRIVER", c.driver) != 0;
   c.patience = double(number("TARN_EMU_PATIENCE", uint64_t(c.patience)));
   return c;
 }

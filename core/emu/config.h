@@ -22,6 +22,8 @@ struct Config {
   bool guard = false;
   // TARN_EMU_MEMORY: bytes of each device.
   size_t memory = size_t(8) << 30;
+  // TARN_EMU_DRIVER=0: as on a machine without NVIDIA's driver.
+  bool driver = true;
   // TARN_EMU_PATIENCE: seconds until a wait for another thread is given up.
   double patience = 60;
   // Blocks of a launch that run: the first and the last so many. Large-index tests set it.

@@ -25,6 +25,8 @@ constexpr ErrorName kErrors[] = {
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
     {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorIllegalState, "cudaErrorIllegalState",
@@ -64,6 +66,8 @@ constexpr int kMultiprocessors = 8;
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  if (!config().driver) return cudaErrorInsufficientDriver;
   *count = kDevices;
   return finish();
 }

@@ -12,7 +12,7 @@ using namespace tarn::testing;
 
 namespace {
 
-// What the hidden case below prints with TARN_CUDA set to `mode`.
+// What the hidden case below prints with TARN_CUDA set to `mode`, which further variables may follow.
 std::string report_of(const std::string& mode) {
   char path[4096] = "";
   REQUIRE(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
@@ -57,4 +57,13 @@ TEST_CASE("without a GPU the reason is the library's or the driver's") {
   bool named = contains(text, "cuda: the device library cannot be loaded: ") ||
                contains(text, "cuda: no driver: ") || contains(text, "available 1");
   CHECK(named);
+}
+
+TEST_CASE("without NVIDIA's driver the runtime's reason is given, and the CPU works") {
+  std::string text = report_of("emulated TARN_EMU_DRIVER=0");
+  INFO(text);
+  CHECK(contains(text,
+                 "available 0, devices 0, to: device cuda:0 cannot be used: cuda: no driver: CUDA driver "
+                 "version is insufficient for CUDA runtime version"));
+  CHECK(contains(text, "All tests passed"));
 }
