@@ -121,7 +121,7 @@ Descriptor listen_on(const Address& address) {
       if (error != EADDRINUSE) error = errno;
     }
   check(error != EADDRINUSE, "init_process_group: port ", int(address.port), " on ", address.host,
-        " is in use by another program; set MASTER_PORT to a free one");
+        " is in use by another program; set MASTER_PORT, or --master-port of tarn run, to a free one");
   fail("init_process_group: cannot listen on ", address, ": ", std::strerror(error));
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <thread>
 
+#include <tarn/distributed/socket.h>
 #include <tarn/tests/support.h>
 #include <tarn/tests/temp_dir.h>
 #include <test_config.h>
@@ -148,6 +149,18 @@ TEST_CASE("ranks end with a launcher that is killed") {
     gone = state.empty() || has(state, ") Z ");
   }
   CHECK(gone);
+}
+
+TEST_CASE("tarn run starts nobody where its port is in use") {
+  if (!command_is_built()) return;
+  auto taken = distributed::detail::listen_on({"127.0.0.1", 0});
+  const int port = distributed::detail::port_of(taken);
+  Command command(shell({"--nproc", "2", "--master-port", std::to_string(port)}, "echo started"));
+  CHECK(command.finish() == 1);
+  CHECK(command.out() == "");
+  CHECK(command.err() == str("init_process_group: port ", port,
+                             " on 127.0.0.1 is in use by another program; set MASTER_PORT, or --master-port "
+                             "of tarn run, to a free one\n"));
 }
 
 TEST_CASE("tarn says what is wrong with a call") {

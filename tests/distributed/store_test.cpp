@@ -66,9 +66,17 @@ TEST_CASE("a prefix store keeps groups apart") {
 
 TEST_CASE("a port in use is named") {
   TCPStore server("127.0.0.1", {.port = 0, .is_server = true});
-  CHECK_ERROR(TCPStore("127.0.0.1", {.port = server.port(), .is_server = true}),
-              str("init_process_group: port ", int(server.port()),
-                  " on 127.0.0.1 is in use by another program; set MASTER_PORT to a free one"));
+  const std::string error =
+      str("init_process_group: port ", int(server.port()),
+          " on 127.0.0.1 is in use by another program; set MASTER_PORT, or --master-port of tarn run, to a "
+          "free one");
+  CHECK_ERROR(TCPStore("127.0.0.1", {.port = server.port(), .is_server = true}), error);
+  if (!distributed::is_gloo_available()) return;
+  CHECK_ERROR(distributed::init_process_group(
+                  "gloo", 10s,
+                  {.init_method = str("tcp://127.0.0.1:", int(server.port())), .world_size = 2, .rank = 0}),
+              error);
+  CHECK(!distributed::is_initialized());
 }
 
 TEST_CASE("a server that is no store and a port where nobody listens are errors in time") {
