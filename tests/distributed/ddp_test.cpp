@@ -75,11 +75,8 @@ Net trained_alone(int steps, ScalarType dtype = kDouble) {
 // The weights of every rank, to the bit.
 void check_same_on_all(const Group& group, const Net& net) {
   for (const auto& item : net->state_dict()) {
-    std::vector<Tensor> all;
-    for (int r = 0; r < group->getSize(); ++r) all.push_back(zeros_like(item.value()));
-    group->allgather(all, item.value())->wait();
     INFO(item.key());
-    for (const Tensor& other : all) CHECK_SAME(other, item.value());
+    testing::check_same_on_all(*group, item.value());
   }
 }
 

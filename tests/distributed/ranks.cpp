@@ -10,6 +10,7 @@
 #include <iterator>
 #include <thread>
 
+#include <tarn/core/ops/creation.h>
 #include <tarn/distributed/socket.h>
 
 namespace tarn::testing {
@@ -116,6 +117,13 @@ void Ranks::expect_success() {
     INFO("rank " << rank << " said:\n" << output(int(rank)));
     CHECK(status == 0);
   }
+}
+
+void check_same_on_all(distributed::ProcessGroup& group, const Tensor& t) {
+  std::vector<Tensor> all;
+  for (int r = 0; r < group.getSize(); ++r) all.push_back(zeros_like(t));
+  group.allgather(all, t)->wait();
+  for (const Tensor& other : all) CHECK_SAME(other, t);
 }
 
 std::shared_ptr<distributed::ProcessGroup> join(std::chrono::milliseconds timeout, bool shared_memory) {

@@ -39,7 +39,12 @@ struct DemoStep {
   }
 
   Tensor operator()() {
-    Tensor loss = nn::functional::cross_entropy(net->forward(images), targets);
+    return step([this](const Tensor& x) { return net->forward(x); });
+  }
+  // The same through a wrapper of the network.
+  template <class Forward>
+  Tensor step(const Forward& forward) {
+    Tensor loss = nn::functional::cross_entropy(forward(images), targets);
     optimizer.zero_grad();
     loss.backward();
     optimizer.step();
