@@ -1,6 +1,6 @@
 # The emulated CUDA device: core/emu answers the runtime's calls, and g++ compiles the kernels. It needs the CUDA toolkit and
 # cuDNN, no GPU, and an x86-64 CPU (it switches stacks itself).
-if(NOT DEFINED CUDAToolkit_FOUND)
+if(NOT DEFINED CUDAToolkit_FOUND AND NOT TARN_CUDA_BUILD STREQUAL OFF)
   find_package(CUDAToolkit QUIET)
 endif()
 find_path(TARN_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -10,7 +10,9 @@ mark_as_advanced(TARN_CUDNN_INCLUDE_DIR TARN_CUDNN_LIBRARY)
 # Sets `reason` to why the emulated device cannot be built, or to "".
 function(tarn_emulation_obstacle reason)
   set(text "")
-  if(NOT CUDAToolkit_FOUND)
+  if(TARN_CUDA_BUILD STREQUAL OFF)
+    set(text "TARN_CUDA_BUILD=OFF")
+  elseif(NOT CUDAToolkit_FOUND)
     set(text "no CUDA toolkit was found")
   elseif(NOT TARGET CUDA::cublasLt)
     set(text "cuBLASLt was not found")
