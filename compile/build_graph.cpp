@@ -1,5 +1,6 @@
 // From a path of a trace to the graph of its segment.
 #include <algorithm>
+#include <span>
 
 #include <tarn/compile/trace.h>
 
@@ -36,24 +37,24 @@ struct Builder {
   }
 
   void add(const TraceNode& from) {
-    const TraceDetails& d = from.details;
+    const TraceDetails& d = *from.details;
     const int index = int(graph.nodes.size());
     GraphNode node;
     node.op = from.op;
     node.inplace = from.inplace;
     node.write_begin = d.written.begin;
     node.write_end = d.written.end;
-    node.attrs = d.attrs;
+    node.attrs.assign(from.attrs, from.attrs + from.attr_bytes);
     node.first_scalar = from.parent->scalars;
     node.scalar_count = int(from.scalar_count);
     for (uint32_t i = 0; i < from.scalar_count; ++i) {
       uint64_t kind = from.scalar_kinds >> (2 * (from.scalar_count - 1 - i)) & 3;
       graph.scalars.push_back(kind >= kFloatingNumber ? kDouble : kind == kBoolNumber ? kBool : kLong);
     }
-    const Guard* guard = d.guards.data();
-    for (int operand : d.operands)
+    const Guard* guard = from.guards;
+    for (int operand : std::span(from.operands, from.operand_count))
       node.inputs.push_back(operand == TraceNode::kNewInput ? add_input(*guard++) : operand);
-    for (const OutputTemplate& out : d.outputs) {
+    for (const OutputTemplate& out : std::span(from.outputs, from.output_count)) {
       node.outputs.push_back(int(graph.values.size()));
       add_value(out.impl.sizes, out.impl.strides, out.impl.dtype, out.device, out.storage_class,
                 out.impl.offset, index);

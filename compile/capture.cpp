@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <tarn/compile/prefetch.h>
 #include <tarn/compile/stats.h>
 #include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
@@ -62,8 +63,7 @@ Capture::Capture(const CompileOptions& options)
 void Capture::check_default_dtype() {
   if (default_dtype_ == get_default_dtype()) return;
   default_dtype_ = get_default_dtype();
-  trace_.nodes.clear();
-  trace_.root.child = nullptr;
+  trace_.clear();
   expected_ = nullptr;
 }
 
@@ -101,7 +101,7 @@ bool Capture::matches(const TraceNode& node, const Args& a) {
   if (node.attr_bytes && std::memcmp(node.attrs, a.attributes.data, node.attr_bytes) != 0) return false;
   if (node.scalar_count && node.scalar_kinds != kinds_of(a.scalars, node.whole)) return false;
   int next = slots_;
-  const Guard* guard = node.details.guards.data();
+  const Guard* guard = node.guards;
   for (uint32_t i = 0; i < node.operand_count; ++i) {
     TensorImpl* impl = (*a.inputs[i]).impl().get();
     const int operand = node.operands[i];
@@ -120,7 +120,7 @@ bool Capture::matches(const TraceNode& node, const Args& a) {
 
 TraceNode* Capture::find(const Args& a) {
   // A segment that has reached its longest length goes on as another one.
-  if (!at_->child && at_->details.depth >= kLongestSegment) flush();
+  if (!at_->child && at_->details->depth >= kLongestSegment) flush();
   if (at_ == &trace_.root) check_default_dtype();
   const size_t external = external_.size();
   TraceNode* before = nullptr;
@@ -153,11 +153,51 @@ bool Capture::knows(const Args& a) {
   return known;
 }
 
+// The first ops lie behind each other.
+void Capture::begin() {
+  constexpr size_t kFirst = 2048;
+  if (trace_.root.child) prefetch(reinterpret_cast<const char*>(trace_.root.child), kFirst);
+  prefetch(slot_.data());
+  prefetch(class_.data());
+  prefetch(scalar_.data());
+  prefetch(pins_.data());
+  prefetch(traced_.data());
+}
+
+// An owner of fresh memory has its storage right behind it.
+void Capture::prefetch_inputs(const TraceNode& node) const {
+  for (uint32_t k = 0; k < node.guard_count; ++k) {
+    const Guard& guard = node.guards[k];
+    if (!guard.newest) continue;
+    prefetch(reinterpret_cast<const char*>(guard.newest), sizeof(TensorImpl) + sizeof(StorageImpl));
+    external_.prefetch(guard.newest_storage);
+  }
+}
+
+// For the ops after `node`.
+void Capture::prefetch_after(const TraceNode& node) const {
+  prefetch_ahead(slot_.data(), size_t(slots_));
+  prefetch_ahead(class_.data(), size_t(classes_));
+  prefetch_ahead(traced_.data(), traced_.size());
+  prefetch_ahead(pins_.data(), pins_.size());
+  const TraceNode* next = node.child;
+  if (!next) return;
+  prefetch_inputs(*next);
+  next = next->child;
+  if (!next) return;
+  prefetch_arrays(*next);
+  prefetch(next->child);
+}
+
 void Capture::advance(TraceNode& node, const Args& a, Tensor* out) {
-  for (size_t k = 0; k < node.details.guards.size(); ++k) {
+  prefetch_after(node);
+  for (uint32_t k = 0; k < node.guard_count; ++k) {
     TensorImpl* impl = slot_[size_t(slots_++)];
     retain(impl);
     pins_.push_back(impl);
+    if (node.guards[k].newest == impl) continue;
+    node.guards[k].newest = impl;
+    node.guards[k].newest_storage = impl->storage;
   }
   for (uint32_t i = 0; i < node.scalar_count; ++i) scalar_[size_t(scalars_++)] = a.scalars[i];
   if (out) make_outputs(node, a, out);
@@ -168,8 +208,8 @@ void Capture::advance(TraceNode& node, const Args& a, Tensor* out) {
 
 void Capture::make_outputs(const TraceNode& node, const Args& a, Tensor* out) {
   const bool view = a.op.kind == Kind::View;
-  for (size_t i = 0; i < node.details.outputs.size(); ++i) {
-    const OutputTemplate& like = node.details.outputs[i];
+  for (uint32_t i = 0; i < node.output_count; ++i) {
+    const OutputTemplate& like = node.outputs[i];
     Class& c = class_[size_t(like.storage_class)];
     TensorImpl* impl;
     if (view) {
@@ -212,13 +252,13 @@ void Capture::record(const Args& a, const Spec* specs, Tensor* out) {
   count(capture_counters().nodes);
   ensure(a.scalars.size() < 31, a.op.name, ": ", a.scalars.size(), " scalars");
   TraceNode& node = trace_.add(*at_);
-  TraceDetails& d = node.details;
+  TraceDetails& d = *node.details;
   d.site = this_call();
-  d.attrs.assign(static_cast<const char*>(a.attributes.data),
-                 static_cast<const char*>(a.attributes.data) + a.attributes.size);
+  const char* attrs = static_cast<const char*>(a.attributes.data);
+  std::vector<char> kept(attrs, attrs + a.attributes.size);
   node.op = &a.op;
   node.inplace = a.inplace;
-  node.attrs = d.attrs.data();
+  node.attrs = trace_.keep(kept);
   node.attr_bytes = a.attributes.size;
   node.scalar_count = uint32_t(a.scalars.size());
   node.whole = specs ? !is_floating(specs[0].dtype) : a.count() > 0 && !is_floating(a[0].dtype());
@@ -253,7 +293,8 @@ int Capture::slot_of(const TensorImpl* impl) {
 }
 
 void Capture::add_operands(TraceNode& node, const Args& a) {
-  TraceDetails& d = node.details;
+  std::vector<int> operands;
+  std::vector<Guard> guards;
   node.slots = slots_;
   node.classes = classes_;
   std::vector<std::pair<const TensorImpl*, int>> bound;  // by this call
@@ -261,14 +302,14 @@ void Capture::add_operands(TraceNode& node, const Args& a) {
   for (int i = 0; i < a.count(); ++i) {
     const TensorImpl* impl = a[i].impl().get();
     if (!impl) {
-      d.operands.push_back(TraceNode::kAbsent);
+      operands.push_back(TraceNode::kAbsent);
       continue;
     }
     int slot = slot_of(impl);
     for (auto [known, number] : bound)
       if (known == impl) slot = number;
     if (slot >= 0) {
-      d.operands.push_back(slot);
+      operands.push_back(slot);
       continue;
     }
     Guard guard{.sizes = impl->sizes,
@@ -290,12 +331,14 @@ void Capture::add_operands(TraceNode& node, const Args& a) {
       opened.push_back({impl->storage, {guard.storage_class, origin}});
     }
     guard.offset = impl->offset - origin;
-    d.guards.push_back(std::move(guard));
+    guards.push_back(std::move(guard));
     bound.emplace_back(impl, node.slots++);
-    d.operands.push_back(TraceNode::kNewInput);
+    operands.push_back(TraceNode::kNewInput);
   }
-  node.operands = d.operands.data();
-  node.operand_count = uint32_t(d.operands.size());
+  node.operands = trace_.keep(operands);
+  node.operand_count = uint32_t(operands.size());
+  node.guards = trace_.keep(guards);
+  node.guard_count = uint32_t(guards.size());
   node.scalars = scalars_ + int(node.scalar_count);
   make_room(node);
   if (a.op.absolute) {
@@ -305,10 +348,10 @@ void Capture::add_operands(TraceNode& node, const Args& a) {
 }
 
 void Capture::add_outputs(TraceNode& node, const Args& a, const Spec* specs) {
-  TraceDetails& d = node.details;
-  d.outputs = std::vector<OutputTemplate>(size_t(a.op.outputs));
+  node.outputs = trace_.make<OutputTemplate>(a.op.outputs);
+  node.output_count = a.op.outputs;
   for (int i = 0; i < a.op.outputs; ++i) {
-    OutputTemplate& out = d.outputs[size_t(i)];
+    OutputTemplate& out = node.outputs[i];
     const Spec& spec = specs[i];
     out.impl.dtype = a.op.kind == Kind::View ? a[0].dtype() : spec.dtype;
     out.device = a.op.kind == Kind::View ? a[0].device() : spec.device;
@@ -316,7 +359,7 @@ void Capture::add_outputs(TraceNode& node, const Args& a, const Spec* specs) {
     const Dims strides = spec.strides.empty() ? contiguous_strides(spec.sizes) : spec.strides;
     set_geometry(out.impl, spec.sizes, strides);
     if (a.op.kind == Kind::View) {
-      const Guard* bound = d.guards.empty() ? nullptr : &d.guards[0];
+      const Guard* bound = node.guard_count == 0 ? nullptr : &node.guards[0];
       out.storage_class = bound ? bound->storage_class : class_of(a[0].get().storage);
       bool opens = bound && bound->new_class;
       int64_t origin = opens ? a[0].get().offset : class_[size_t(out.storage_class)].origin;
@@ -341,21 +384,11 @@ void Capture::make_room(const TraceNode& node) {
   grow(scalar_, node.scalars);
 }
 
-TraceNode& Trace::add(TraceNode& parent) {
-  nodes.push_back(std::make_unique<TraceNode>());
-  TraceNode& node = *nodes.back();
-  node.parent = &parent;
-  node.sibling = parent.child;
-  node.details.depth = parent.details.depth + 1;
-  parent.child = &node;
-  return node;
-}
-
 // --- limits ---
 
 // If not, the rest of the call runs eagerly.
 bool Capture::has_room() {
-  if (trace_.nodes.size() < size_t(kMostNodes)) return true;
+  if (trace_.size() < size_t(kMostNodes)) return true;
   flush();
   too_large_ = true;
   mode.capture = nullptr;
@@ -372,7 +405,7 @@ void Capture::note_mismatch(const TraceNode& expected, const Args& a) {
 
 std::string Capture::last_mismatch() const {
   if (!expected_) return "one call has too many ops";
-  return str("expected ", expected_->op->name, " at ", describe(expected_->details.site), ", got ",
+  return str("expected ", expected_->op->name, " at ", describe(expected_->details->site), ", got ",
              got_->name, " at ", describe(got_at_));
 }
 

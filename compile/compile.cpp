@@ -40,6 +40,7 @@ CompiledCall::CompiledCall(CompiledFunction& function) : function_(nullptr) {
   count(capture_counters().calls);
   function_ = &function;
   if (!function.capture) function.capture = std::make_unique<Capture>(function.options);
+  function.capture->begin();
   mode.capture = function.capture.get();
 }
 

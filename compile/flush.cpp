@@ -94,7 +94,7 @@ std::unique_ptr<Plan> Capture::make_plan(const TraceNode& end, const std::vector
 }
 
 Plan& Capture::plan_for(TraceNode& end, std::vector<uint64_t> escapes) {
-  SegmentEnd& segment = end.details.end;
+  SegmentEnd& segment = end.details->end;
   for (SegmentEnd::Known& known : segment.plans)
     if (known.escapes == escapes) return *known.plan;
   if (segment.plans.size() < kMostPlans) {

@@ -10,6 +10,7 @@
 // call means.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -22,6 +23,9 @@ namespace tarn::inline v1::detail {
 
 // What an input must look like where it was first used.
 struct Guard {
+  // What was found so most recently; perhaps gone (Note [Prefetching]).
+  const TensorImpl* newest = nullptr;
+  const StorageImpl* newest_storage = nullptr;
   Dims sizes, strides;
   int64_t offset =
       0;  // from the first element of the class's first input; within an inner storage: from its start
@@ -54,36 +58,37 @@ struct SegmentEnd {
 
 // The parts of a node that are not read while following a known trace.
 struct TraceDetails {
-  std::vector<OutputTemplate> outputs;
-  std::vector<int> operands;
-  std::vector<Guard> guards;
-  std::vector<char> attrs;
   InputRange written = {0, 0};
   SegmentEnd end;
   CallSite site;
   int depth = 0;
 };
 
-struct TraceNode {
+// The arrays lie right behind the node (Note [Prefetching]).
+struct alignas(64) TraceNode {
   static constexpr int kAbsent = -1;    // an optional operand that was not given
   static constexpr int kNewInput = -2;  // the operand takes the next slot
 
   const Op* op = nullptr;
   TraceNode* child = nullptr;
   TraceNode* sibling = nullptr;
-  TraceNode* parent = nullptr;
   const int* operands = nullptr;
-  const void* attrs = nullptr;
+  const char* attrs = nullptr;
+  Guard* guards = nullptr;  // one for each new input
+  OutputTemplate* outputs = nullptr;
   uint64_t scalar_kinds = 0;
   uint32_t attr_bytes = 0;
   uint32_t operand_count = 0;
   uint32_t scalar_count = 0;
+  uint32_t guard_count = 0;
+  uint32_t output_count = 0;
   bool inplace = false;
   bool whole = false;  // see kinds_of()
   // After this call.
   int slots = 0, classes = 0, scalars = 0;
   int64_t origin = 0;  // Op::absolute: where the class of the base began
-  TraceDetails details;
+  TraceNode* parent = nullptr;
+  std::unique_ptr<TraceDetails> details = std::make_unique<TraceDetails>();
 };
 
 enum NumberKind : uint64_t { kIntegerNumber, kBoolNumber, kFloatingNumber, kWholeNumber };
@@ -100,13 +105,45 @@ inline uint64_t kinds_of(Scalars scalars, bool whole) {
   return kinds;
 }
 
-struct Trace {
+class Trace {
+ public:
+  Trace() = default;
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  ~Trace() { clear(); }
+
   TraceNode root;
-  std::vector<std::unique_ptr<TraceNode>> nodes;
-  int most_slots = 0, most_classes = 0, most_scalars = 0;
 
   // A new child of `parent`, in front of its siblings.
   TraceNode& add(TraceNode& parent);
+  // An array that lies where the newest node does, and lives as long.
+  template <class T>
+  T* make(size_t count) {
+    T* array = static_cast<T*>(take(count * sizeof(T), alignof(T)));
+    std::uninitialized_value_construct_n(array, count);
+    return array;
+  }
+  template <class T>
+  T* keep(std::vector<T>& values) {
+    T* array = make<T>(values.size());
+    std::move(values.begin(), values.end(), array);
+    return array;
+  }
+  size_t size() const { return nodes_.size(); }
+  void clear();
+
+ private:
+  void* take(size_t bytes, size_t alignment);
+
+  std::vector<TraceNode*> nodes_;
+  // Memory of nodes and arrays, taken from the front. It is the allocator's, which has huge pages: nodes here
+  // and there would each wait for their page's address, too.
+  struct Chunk {
+    char* memory;
+    size_t bytes;
+  };
+  std::vector<Chunk> chunks_;
+  size_t taken_ = 0;  // of the last chunk
 };
 
 // What the path from the root to `end` computes. `escapes`: one bit per class.
