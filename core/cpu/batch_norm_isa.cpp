@@ -34,20 +34,25 @@ void plane_grad_sums(const T* x, const T* gy, int64_t count, int64_t step, int64
                      const NormChannel<T>& c, double* sum, double* product) {
   X<T> high(c.high), low(c.low);
   *sum = *product = 0;
-  for_blocks(count, step, size, [&](int64_t at, int64_t length) {
-    const T *xs = x + at, *gs = gy + at;
-    LaneSums<T> plain, times;
-    int64_t i = 0;
-    for (; i + kSumLanes<T> <= length; i += kSumLanes<T>)
-      for (int k = 0; k < plain.kVectors; ++k) {
-        X<T> g = load<T, kLanes<T>>(gs + i + k * kLanes<T>);
-        plain.v[k] = plain.v[k] + g;
-        times.v[k] = times.v[k] + g * (load<T, kLanes<T>>(xs + i + k * kLanes<T>) - high - low);
-      }
-    *sum += double(plain.finish(length - i, [&](int64_t r) { return gs[i + r]; }));
-    *product +=
-        double(times.finish(length - i, [&](int64_t r) { return gs[i + r] * (xs[i + r] - c.high - c.low); }));
-  });
+  for_blocks(
+      count, step, size,
+      [&](int64_t at, int64_t length) {
+        const T *xs = x + at, *gs = gy + at;
+        LaneSums<T> plain, times;
+        auto product_at = [&](int64_t i, X<T> g, auto io) { return g * (io.load(xs + i) - high - low); };
+        int64_t i = 0;
+        for (; i + kSumLanes<T> <= length; i += kSumLanes<T>)
+          for (int k = 0; k < plain.kVectors; ++k) {
+            int64_t j = i + k * kLanes<T>;
+            X<T> g = load<T, kLanes<T>>(gs + j);
+            plain.v[k] = plain.v[k] + g;
+            times.v[k] = times.v[k] + product_at(j, g, Whole<T>());
+          }
+        *sum += double(plain.finish(length - i, [&](int64_t r, auto io) { return io.load(gs + i + r); }));
+        *product += double(times.finish(
+            length - i, [&](int64_t r, auto io) { return product_at(i + r, io.load(gs + i + r), io); }));
+      },
+      x, gy);
 }
 
 template <class T>

@@ -42,19 +42,22 @@ TARN_INLINE void row_sums(const T* x, const T* gy, const T* weight, const RowCen
   sum = product = 0;
   for_blocks(1, 0, size, [&](int64_t at, int64_t length) {
     LaneSums<T> plain, times;
+    auto h_at = [&](int64_t j, auto io) {
+      X<T> h = io.load(gy + j);
+      return weight ? h * io.load(weight + j) : h;
+    };
     int64_t i = 0;
     for (; i + kSumLanes<T> <= length; i += kSumLanes<T>)
       for (int k = 0; k < plain.kVectors; ++k) {
         int64_t j = at + i + k * kLanes<T>;
-        X<T> h = load<T, kLanes<T>>(gy + j);
-        if (weight) h = h * load<T, kLanes<T>>(weight + j);
+        X<T> h = h_at(j, Whole<T>());
         plain.v[k] = plain.v[k] + h;
         times.v[k] = times.v[k] + h * centre(load<T, kLanes<T>>(x + j));
       }
-    auto element = [&](int64_t r) { return weight ? gy[at + i + r] * weight[at + i + r] : gy[at + i + r]; };
-    sum += double(plain.finish(length - i, element));
+    const int64_t end = at + i;
+    sum += double(plain.finish(length - i, [&](int64_t r, auto io) { return h_at(end + r, io); }));
     product += double(times.finish(
-        length - i, [&](int64_t r) { return element(r) * (x[at + i + r] - centre.high - centre.low); }));
+        length - i, [&](int64_t r, auto io) { return h_at(end + r, io) * centre(io.load(x + end + r)); }));
   });
 }
 

@@ -26,6 +26,12 @@ struct Part {
   int count;
   TARN_INLINE X load(const T* p) const { return load_part<T, kLanes<T>>(p, count); }
   TARN_INLINE void store(T* p, X x) const { store_part(p, x, count); }
+  // 0 in the other lanes.
+  TARN_INLINE X only(X x) const {
+    T lanes[kLanes<T>];
+    TARN_ISA::store(lanes, x);
+    return load(lanes);
+  }
 };
 
 template <class T, class F>
@@ -52,13 +58,22 @@ struct LaneSums {
   TARN_INLINE LaneSums() {
     for (int i = 0; i < kVectors; ++i) v[i] = X<T>(0);
   }
-  // Adds element(i) of the last `rest` elements to the first lanes, then the lanes.
+  // Adds the last `rest` elements to the first lanes, then the lanes: f(i, io) gives elements i and on, which
+  // it reads through io. A lane is never -0, so that adding 0 to the others leaves them as they are.
   template <class F>
-  TARN_INLINE T finish(int64_t rest, F element) const {
-    T lanes[kSumLanes<T>];
-    for (int i = 0; i < kVectors; ++i) store(lanes + i * kLanes<T>, v[i]);
-    for (int64_t i = 0; i < rest; ++i) lanes[i] += element(i);
-    for (int width = kSumLanes<T> / 2; width > 0; width /= 2)
+  TARN_INLINE T finish(int64_t rest, F f) {
+    constexpr int n = kLanes<T>;
+    int k = 0;
+    for (; (k + 1) * n <= rest; ++k) v[k] = v[k] + f(k * n, Whole<T>());
+    if (k * n < rest) {
+      Part<T> part{int(rest - k * n)};
+      v[k] = v[k] + part.only(f(k * n, part));
+    }
+    for (int half = kVectors / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) v[i] = v[i] + v[i + half];
+    T lanes[n];
+    store(lanes, v[0]);
+    for (int width = n / 2; width > 0; width /= 2)
       for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
     return lanes[0];
   }
@@ -68,16 +83,14 @@ struct LaneSums {
 template <bool Square, class T>
 TARN_INLINE T centred_sum(const T* x, int64_t size, T centre) {
   LaneSums<T> sums;
+  auto element = [&](int64_t i, auto io) {
+    X<T> d = io.load(x + i) - X<T>(centre);
+    return Square ? d * d : d;
+  };
   int64_t i = 0;
   for (; i + kSumLanes<T> <= size; i += kSumLanes<T>)
-    for (int k = 0; k < sums.kVectors; ++k) {
-      X<T> d = load<T, kLanes<T>>(x + i + k * kLanes<T>) - X<T>(centre);
-      sums.v[k] = sums.v[k] + (Square ? d * d : d);
-    }
-  return sums.finish(size - i, [&](int64_t r) {
-    T d = x[i + r] - centre;
-    return Square ? d * d : d;
-  });
+    for (int k = 0; k < sums.kVectors; ++k) sums.v[k] = sums.v[k] + element(i + k * kLanes<T>, Whole<T>());
+  return sums.finish(size - i, [&](int64_t r, auto io) { return element(i + r, io); });
 }
 
 struct Moments {
@@ -115,20 +128,38 @@ TARN_INLINE Moments join(const Moments& a, const Moments& b) {
           a.squares + b.squares + delta * delta * (a.count * b.count / count)};
 }
 
-// Calls f(first element, count) for blocks of `count` runs of `size` elements that lie `step` apart.
-template <class F>
-TARN_INLINE void for_blocks(int64_t count, int64_t step, int64_t size, F f) {
-  for (int64_t p = 0; p < count; ++p)
+// Short runs that lie apart end before the hardware sees where they lead. Asks for the run that is some 4 KiB
+// of runs ahead of run p.
+template <class T>
+TARN_INLINE void ask_ahead(const T* x, int64_t p, int64_t count, int64_t step, int64_t size) {
+  constexpr int64_t kAhead = 4096, kLine = 64 / sizeof(T);
+  if (size * int64_t(sizeof(T)) > kAhead) return;
+  p += 1 + kAhead / (size * int64_t(sizeof(T)));
+  if (p >= count) return;
+  for (int64_t i = 0; i < size + kLine - 1; i += kLine)
+    __builtin_prefetch(x + p * step + (i < size ? i : size - 1));
+}
+
+// Calls f(first element, count) for blocks of `count` runs of `size` elements of the arrays that lie `step`
+// apart.
+template <class F, class... T>
+TARN_INLINE void for_blocks(int64_t count, int64_t step, int64_t size, F f, const T*... arrays) {
+  for (int64_t p = 0; p < count; ++p) {
+    (ask_ahead(arrays, p, count, step, size), ...);
     for (int64_t at = 0; at < size; at += kBlock) f(p * step + at, size - at < kBlock ? size - at : kBlock);
+  }
 }
 
 template <class T>
 Moments moments_of(const T* x, int64_t count, int64_t step, int64_t size) {
   Moments all = {0, 0, 0};
-  for_blocks(count, step, size, [&](int64_t at, int64_t length) {
-    Moments block = block_moments(x + at, length);
-    all = all.count == 0 ? block : join(all, block);
-  });
+  for_blocks(
+      count, step, size,
+      [&](int64_t at, int64_t length) {
+        Moments block = block_moments(x + at, length);
+        all = all.count == 0 ? block : join(all, block);
+      },
+      x);
   return all;
 }
 
