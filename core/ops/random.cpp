@@ -152,13 +152,20 @@ const Op uniform_op = {.name = "uniform",
                        .grad = zero_grad,
                        .inplace = true};
 
+// The generator's words for `count` numbers of `words` each.
+int64_t words_for(const char* op, int64_t count, int64_t words) {
+  int64_t total = 0;
+  check(!__builtin_mul_overflow(count, words, &total), op, ": ", count, " numbers are too many");
+  return total;
+}
+
 Draw draw_uniform(const char* op, ScalarType dtype, int64_t numel, double from, double to,
                   const Generator& generator) {
   check(is_floating(dtype), op, ": needs a floating dtype, got ", dtype,
         "; for integers use randint or random_");
   check(from <= to && std::isfinite(to - from), op, ": needs from <= to, both finite, got ", from, " and ",
         to);
-  return Draw({from, to}, generator, dtype == kDouble ? 2 * numel : numel);
+  return Draw({from, to}, generator, words_for(op, numel, dtype == kDouble ? 2 : 1));
 }
 
 // --- normal: scalars mean, std ---
@@ -256,13 +263,6 @@ int64_t largest_exact(ScalarType dtype) {
     default:
       return std::numeric_limits<int64_t>::max();
   }
-}
-
-// The generator's words for `count` numbers of `words` each.
-int64_t words_for(const char* op, int64_t count, int64_t words) {
-  int64_t total = 0;
-  check(!__builtin_mul_overflow(count, words, &total), op, ": ", count, " numbers are too many");
-  return total;
 }
 
 Draw draw_integers(const char* op, ScalarType dtype, int64_t numel, int64_t low, int64_t high,

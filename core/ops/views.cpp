@@ -418,6 +418,7 @@ Tensor broadcast_to(const Tensor& x, IntArrayRef sizes) { return expand(x, sizes
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset) {
   check(sizes.size() == strides.size(), "as_strided: ", sizes.size(), " sizes but ", strides.size(),
         " strides");
+  check(sizes.size() <= kMaxRank, "as_strided: rank ", sizes.size(), " is above the limit of ", kMaxRank);
   numel_of(sizes, "as_strided");
   int64_t start = offset.value_or(x.storage_offset());
   check_inside("as_strided", x, sizes, strides, start);
