@@ -1,6 +1,8 @@
 // Convolution and its two gradients, each an op. All three are linear in each of their tensors and are each
 // other's gradients, which gives derivatives of any order:
 //   y = conv(x, w), gx = input_grad(gy, w), gw = weight_grad(x, gy).
+#include <limits>
+
 #include <tarn/core/ops/conv.h>
 
 #include <tarn/core/cpu/conv.h>
@@ -306,6 +308,9 @@ Tensor weight_grad(const Tensor& x, const Tensor& gy, const ConvAttrs& p, IntArr
 
 // --- arguments ---
 
+// Products with sizes stay within int64.
+constexpr int64_t kMostOption = std::numeric_limits<int32_t>::max();
+
 // One number for all dims, or one per dim.
 void expand_option(const char* op, const char* name, IntArrayRef values, int64_t least, int nd, int64_t* to) {
   check(values.size() == 1 || int(values.size()) == nd, op, ": ", name, " must have 1 or ", nd,
@@ -313,6 +318,7 @@ void expand_option(const char* op, const char* name, IntArrayRef values, int64_t
   for (int d = 0; d < nd; ++d) {
     to[d] = values[values.size() == 1 ? 0 : size_t(d)];
     check(to[d] >= least, op, ": ", name, " must be at least ", least, ", got ", values);
+    check(to[d] <= kMostOption, op, ": ", name, " must be at most ", kMostOption, ", got ", values);
   }
 }
 
@@ -330,6 +336,7 @@ ConvAttrs basic_attrs(const char* op, IntArrayRef stride, IntArrayRef dilation, 
   expand_option(op, "stride", stride, 1, nd, p.stride);
   expand_option(op, "dilation", dilation, 1, nd, p.dilation);
   check(groups >= 1, op, ": groups must be at least 1, got ", groups);
+  check(groups <= kMostOption, op, ": groups must be at most ", kMostOption, ", got ", groups);
   p.groups = groups;
   return p;
 }

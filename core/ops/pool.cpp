@@ -2,6 +2,7 @@
 // gathers from them. avg_pool is linear: its gradient spreads each element over its window, and the gradient
 // of that is avg_pool.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <tarn/core/cpu/isa.h>
@@ -427,6 +428,9 @@ const Op& average_op(const PoolAttrs& p) { return p.adaptive ? adaptive_avg_pool
 
 // --- arguments ---
 
+// Products with sizes stay within int64.
+constexpr int64_t kMostOption = std::numeric_limits<int32_t>::max();
+
 // One number for all dims, or one per dim. For 1d, dim 0 is one row.
 void expand_option(const char* op, const char* name, IntArrayRef values, int64_t least, int nd, int64_t* to) {
   check(values.size() == 1 || int(values.size()) == nd, op, ": ", name,
@@ -434,6 +438,7 @@ void expand_option(const char* op, const char* name, IntArrayRef values, int64_t
   for (int d = 0; d < nd; ++d) {
     int64_t value = values[values.size() == 1 ? 0 : size_t(d)];
     check(value >= least, op, ": ", name, " must be at least ", least, ", got ", values);
+    check(value <= kMostOption, op, ": ", name, " must be at most ", kMostOption, ", got ", values);
     to[2 - nd + d] = value;
   }
 }

@@ -158,6 +158,7 @@ void expand_infer(const Args& a, Spec* out) {
           sizes, ": dim ", d, " is ", have);
     if (d >= lead && have == out->sizes[d]) out->strides[d] = x.strides()[d - lead];
   }
+  numel_of(out->sizes, "expand");
 }
 
 void expand_grad(GradArgs& g) { g.set(0, g.grad()); }  // autograd sums what was broadcast
@@ -388,14 +389,15 @@ Tensor unflatten(const Tensor& x, int64_t dim, IntArrayRef sizes) {
   check(!sizes.empty(), "unflatten: sizes must not be empty");
   int64_t known = 1;
   int unknown = -1;
+  bool overflow = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1 && unknown < 0)
       unknown = int(i);
     else
-      known *= sizes[i];
+      overflow |= __builtin_mul_overflow(known, sizes[i], &known);
   }
   int64_t whole = x.size(d);
-  bool fits = unknown < 0 ? known == whole : known > 0 && whole % known == 0;
+  bool fits = !overflow && (unknown < 0 ? known == whole : known > 0 && whole % known == 0);
   check(fits, "unflatten: sizes ", sizes, " do not make up dim ", d, " of size ", whole,
         " of a tensor of sizes ", x.sizes());
   Dims to;
