@@ -139,8 +139,9 @@ void unfold_infer(const Args& a, Spec* out) {
   same_place(a, out);
   int64_t stride = a[0].dim() == 0 ? 1 : a[0].strides()[p.dim];
   if (a[0].dim() > 0) {
-    out->sizes[int(p.dim)] = (a[0].sizes()[p.dim] - p.size) / p.step + 1;
-    out->strides[int(p.dim)] = stride * p.step;
+    int64_t windows = (a[0].sizes()[p.dim] - p.size) / p.step + 1;
+    out->sizes[int(p.dim)] = windows;
+    out->strides[int(p.dim)] = windows > 1 ? stride * p.step : stride;  // the step of one window may be any
   }
   out->sizes.push_back(p.size);
   out->strides.push_back(stride);

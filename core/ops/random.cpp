@@ -201,7 +201,7 @@ Draw draw_normal(const char* op, ScalarType dtype, int64_t numel, double mean, d
   check(is_floating(dtype), op, ": needs a floating dtype, got ", dtype);
   check(std >= 0, op, ": std must be 0 or more, got ", std);
   // Numbers come in pairs.
-  return Draw({mean, std}, generator, (numel + 1) / 2 * 2 * (dtype == kDouble ? 2 : 1));
+  return Draw({mean, std}, generator, words_for(op, numel / 2 + numel % 2, dtype == kDouble ? 4 : 2));
 }
 
 // --- random: integers; scalars low, high - low ---
