@@ -188,10 +188,11 @@ Tensor make_tensor(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Dev
 Tensor make_alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const TensorImpl& from = base.get();
   TensorImpl* impl = new_impl(from.storage, from.dtype);
+  Tensor out(Ref<TensorImpl>::adopt(impl));
   impl->offset = offset;
   impl->flags = from.flags & (kInferenceTensor | kIgnoreVersion);
-  set_geometry(*impl, sizes, strides);
-  return Tensor(Ref<TensorImpl>::adopt(impl));
+  set_geometry(*impl, sizes, strides);  // an Error above rank 16
+  return out;
 }
 
 Tensor make_foreign(void* data, IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device,

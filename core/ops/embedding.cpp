@@ -1,5 +1,7 @@
 // embedding: rows of a table by index. Its gradient adds rows up in the order of the indices, so that the
 // sums do not depend on the number of threads.
+#include <limits>
+
 #include <tarn/core/cpu/copy.h>
 #include <tarn/core/cuda/elements.h>
 #include <tarn/core/dispatch.h>
@@ -149,7 +151,7 @@ Tensor one_hot(const Tensor& indices, int64_t classes) {
     check(index_data(dense)[i] >= 0, "one_hot: indices must not be negative, got ", index_data(dense)[i]);
     largest = std::max(largest, index_data(dense)[i]);
   }
-  if (classes == -1) classes = largest + 1;
+  if (classes == -1 && largest < std::numeric_limits<int64_t>::max()) classes = largest + 1;
   check(largest < classes, "one_hot: index ", largest, " is outside of ", classes, " classes");
   Dims sizes(indices.sizes());
   sizes.push_back(classes);

@@ -93,12 +93,16 @@ void select_grad(GradArgs& g) {
 
 const Op select_op = {.name = "select", .kind = Kind::View, .infer = select_infer, .grad = select_grad};
 
+// The step between the elements of a dim. Where there is one element alone, the step may be any and wraps.
+int64_t times_step(int64_t stride, int64_t step) { return int64_t(uint64_t(stride) * uint64_t(step)); }
+
 void slice_infer(const Args& a, Spec* out) {
   const auto& p = a.attrs<SliceAttrs>();
   same_place(a, out);
   out->offset += p.start * a[0].strides()[p.dim];
   out->sizes[int(p.dim)] = p.length;
-  out->strides[int(p.dim)] *= fault(4) ? 1 : p.step;
+  int64_t& stride = out->strides[int(p.dim)];
+  if (!fault(4)) stride = times_step(stride, p.step);
 }
 
 void slice_grad(GradArgs& g) {
@@ -139,9 +143,8 @@ void unfold_infer(const Args& a, Spec* out) {
   same_place(a, out);
   int64_t stride = a[0].dim() == 0 ? 1 : a[0].strides()[p.dim];
   if (a[0].dim() > 0) {
-    int64_t windows = (a[0].sizes()[p.dim] - p.size) / p.step + 1;
-    out->sizes[int(p.dim)] = windows;
-    out->strides[int(p.dim)] = windows > 1 ? stride * p.step : stride;  // the step of one window may be any
+    out->sizes[int(p.dim)] = (a[0].sizes()[p.dim] - p.size) / p.step + 1;
+    out->strides[int(p.dim)] = times_step(stride, p.step);
   }
   out->sizes.push_back(p.size);
   out->strides.push_back(stride);
