@@ -1,25 +1,9 @@
-// Where in the user's code an op was called: return addresses now, text when somebody asks.
+// Where an op was called (core/call_site.h), and the log that tells it.
 #pragma once
 
-#include <string>
-
-#include <tarn/core/macros.h>
+#include <tarn/core/call_site.h>
 
 namespace tarn::inline v1::detail {
-
-// The innermost frames of this thread. Tarn's are among them, since a static link has no border to stop at.
-struct CallSite {
-  static constexpr int kFrames = 20;
-  void* frames[kFrames];
-  int count = 0;
-};
-
-// Walks frame pointers, as far as they lead up this thread's stack; some 20 ns.
-CallSite this_call();
-
-// "train.cpp:42", the first frame that is not in namespace tarn. Asks addr2line, so it takes its time;
-// without it, or without line tables, the name of the function or an address.
-std::string describe(const CallSite& site);
 
 // One line on stderr: "tarn compile: what: text".
 void log_line(const char* what, const std::string& text);
