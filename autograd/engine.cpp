@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tarn/autograd/accumulate.h>
+#include <tarn/autograd/anomaly.h>
 #include <tarn/autograd/node_table.h>
 #include <tarn/autograd/small_array.h>
 #include <tarn/core/autocast.h>
@@ -83,7 +84,7 @@ using autograd::variable_list;
 
 class Backward {
  public:
-  Backward(ArrayRef<Edge> roots, const BackwardOptions& options) : options_(options) {
+  Backward(ArrayRef<Edge> roots, const BackwardOptions& options) : roots_(roots), options_(options) {
     if (options.targets.empty()) return;
     needed_ = std::make_unique<Needed>(roots, options.targets);
     captured_.resize(options.targets.size());
@@ -164,7 +165,10 @@ class Backward {
     SmallArray<Tensor, 8> results(node.edge_count);
     for (uint32_t i = 0; i < node.edge_count; ++i) need[i] = wants(node.edges[i]);
     autograd::NodeCall call{grads, need.data(), results.data(), options_.retain_graph};
-    node.apply(call);
+    if (autograd::AnomalyMode::is_enabled()) [[unlikely]]
+      apply_watched(node, call, roots_);
+    else
+      node.apply(call);
     if (!options_.retain_graph) node.release_saved();
     // Let go of what came in, so that gradients passed through are ours to add to.
     slot = Slot();
@@ -219,8 +223,8 @@ class Backward {
   }
 
   static void call_pre_hooks(Node& node, Tensor* grads) {
-    for (size_t i = 0; i < node.hooks->pre.size(); ++i) {
-      variable_list out = (*node.hooks->pre[i])(variable_list(grads, grads + node.output_count));
+    for (const auto& hook : std::vector(node.hooks->pre)) {
+      variable_list out = (*hook)(variable_list(grads, grads + node.output_count));
       check(out.size() == node.output_count, node.op_name, ": a pre hook returned ", out.size(),
             " gradients for ", node.output_count, " outputs");
       std::move(out.begin(), out.end(), grads);
@@ -228,14 +232,15 @@ class Backward {
   }
 
   static void call_post_hooks(Node& node, Tensor* results, const variable_list& grads) {
-    for (size_t i = 0; i < node.hooks->post.size(); ++i) {
-      variable_list out = (*node.hooks->post[i])(variable_list(results, results + node.edge_count), grads);
+    for (const auto& hook : std::vector(node.hooks->post)) {
+      variable_list out = (*hook)(variable_list(results, results + node.edge_count), grads);
       check(out.size() == node.edge_count, node.op_name, ": a post hook returned ", out.size(),
             " gradients for ", node.edge_count, " inputs");
       std::move(out.begin(), out.end(), results);
     }
   }
 
+  ArrayRef<Edge> roots_;
   const BackwardOptions& options_;
   std::unique_ptr<Needed> needed_;
   std::vector<Tensor> captured_;

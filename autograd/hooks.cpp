@@ -1,6 +1,7 @@
 // What core's dispatch() asks of autograd, as declared in core/hooks.h.
 #include <tarn/core/hooks.h>
 
+#include <tarn/autograd/anomaly.h>
 #include <tarn/autograd/copy_slices.h>
 #include <tarn/autograd/meta.h>
 #include <tarn/autograd/op_node.h>
@@ -9,6 +10,8 @@
 #include <tarn/core/ops/copy.h>
 
 namespace tarn::inline v1::detail {
+
+using autograd::AnomalyMode;
 
 namespace {
 
@@ -57,6 +60,8 @@ Ref<Node> begin_node(const Args& a, int outputs, Saves& saves) {
   for (int i = 0; i < a.count(); ++i) node->edges[i] = std::move(edges[i]);
   node->inplace = a.inplace;
   node->number();
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    note_inputs(*node, a);
   return owner;
 }
 
@@ -77,6 +82,8 @@ void record(const Args& a, Tensor* out) {
     if (saves_output(saves, i)) node.save(out[i], Edge(), i, true);
     if (outputs >> i & 1) set_history(out[i].get(), owner, uint32_t(i));
   }
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    note_outputs(node, out, a.op.outputs);
 }
 
 void record_view(const Args& a, Tensor& out) {
@@ -139,6 +146,8 @@ void end_inplace(Node* unfinished, const Tensor& self) {
   Ref<Node> owner = Ref<Node>::adopt(unfinished);
   OpNode& node = static_cast<OpNode&>(*owner);
   if (node.saves_output) node.save(self, Edge(), 0, true);
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    note_outputs(node, &self, 1);
   TensorImpl& impl = self.get();
   if (!impl.view) return set_history(impl, owner, 0);
   TensorImpl& base = *impl.view->base;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <tarn/autograd/node_hooks.h>
+#include <tarn/autograd/anomaly.h>
+#include <tarn/autograd/meta.h>
 #include <tarn/core/pool.h>
 
 namespace tarn::inline v1::autograd {
@@ -57,6 +58,8 @@ void Node::number() {
   for (const Edge& edge : next_edges())
     if (edge.is_valid()) above = std::max(above, edge.function->sequence);
   sequence = last_sequence = above + 1;
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    detail::remember_origin(*this);
 }
 
 std::string Node::name() const {
@@ -73,14 +76,32 @@ std::string Node::name() const {
   return out + "Backward0";
 }
 
-void Node::add_pre_hook(std::unique_ptr<FunctionPreHook> hook) {
-  if (!hooks) hooks = new NodeHooks;
-  hooks->pre.push_back(std::move(hook));
+namespace {
+
+template <class Hook>
+uintptr_t add_to(std::vector<std::shared_ptr<Hook>>& list, std::unique_ptr<Hook> hook) {
+  check(hook != nullptr, "add_hook: the hook is null");
+  list.push_back(std::move(hook));
+  return reinterpret_cast<uintptr_t>(list.back().get());
 }
 
-void Node::add_post_hook(std::unique_ptr<FunctionPostHook> hook) {
-  if (!hooks) hooks = new NodeHooks;
-  hooks->post.push_back(std::move(hook));
+template <class Hook>
+bool remove_from(std::vector<std::shared_ptr<Hook>>& list, uintptr_t key) {
+  return std::erase_if(list,
+                       [&](const auto& hook) { return reinterpret_cast<uintptr_t>(hook.get()) == key; });
 }
+
+}  // namespace
+
+uintptr_t Node::add_pre_hook(std::unique_ptr<FunctionPreHook> hook) {
+  return add_to(detail::hooks_of(*this).pre, std::move(hook));
+}
+
+uintptr_t Node::add_post_hook(std::unique_ptr<FunctionPostHook> hook) {
+  return add_to(detail::hooks_of(*this).post, std::move(hook));
+}
+
+bool Node::del_pre_hook(uintptr_t key) { return hooks && remove_from(hooks->pre, key); }
+bool Node::del_post_hook(uintptr_t key) { return hooks && remove_from(hooks->post, key); }
 
 }  // namespace tarn::inline v1::autograd

@@ -71,10 +71,15 @@ struct TARN_API Node {
   ArrayRef<Edge> next_edges() const { return {edges, edge_count}; }
   const Edge& next_edge(size_t i) const { return next_edges().at(i); }
   uint64_t sequence_nr() const { return sequence; }
-  void add_pre_hook(std::unique_ptr<FunctionPreHook> hook);
-  void add_post_hook(std::unique_ptr<FunctionPostHook> hook);
+  // The number that is returned removes the hook again. See autograd.h for hooks that are plain functions.
+  uintptr_t add_pre_hook(std::unique_ptr<FunctionPreHook> hook);
+  uintptr_t add_post_hook(std::unique_ptr<FunctionPostHook> hook);
+  // False if the hook is gone.
+  bool del_pre_hook(uintptr_t key);
+  bool del_post_hook(uintptr_t key);
 
-  // Sets `sequence` above that of every edge's node; call it when the edges are known.
+  // Sets `sequence` above that of every edge's node; call it when the edges are known. In anomaly mode it
+  // remembers where in the user's code this is.
   void number();
 
   mutable std::atomic<int32_t> refs{1};
@@ -88,13 +93,10 @@ struct TARN_API Node {
   // grows with every node, so that backward, which runs the highest first, goes through a graph in reverse
   // order of creation.
   uint64_t sequence = 0;
-  union {
-    void* site = nullptr;  // return address in the user's code of the forward call
-    Node* next_dead;       // while the node waits to be freed
-  };
+  Node* next_dead = nullptr;  // while the node waits to be freed
   Edge* edges = nullptr;
   GradMeta* outputs = nullptr;
-  NodeHooks* hooks = nullptr;  // owned; most nodes have none
+  NodeHooks* hooks = nullptr;  // owned; most nodes have none. Anomaly mode keeps the call's place there.
 
   static void operator delete(Node* node, std::destroying_delete_t);
 };

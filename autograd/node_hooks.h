@@ -10,6 +10,7 @@
 namespace tarn::inline v1::detail {
 
 struct AutogradMeta;
+struct Origin;
 
 // A user's function; an undefined result leaves the gradient as it is.
 using TensorHook = Function<Tensor(const Tensor&)>;
@@ -51,8 +52,10 @@ struct NodeHooks {
   };
   std::vector<OfOutput> tensor_hooks;
   std::vector<Retained> retained;
-  std::vector<std::unique_ptr<FunctionPreHook>> pre;
-  std::vector<std::unique_ptr<FunctionPostHook>> post;
+  // Shared with the engine while it calls one, which may remove itself.
+  std::vector<std::shared_ptr<FunctionPreHook>> pre;
+  std::vector<std::shared_ptr<FunctionPostHook>> post;
+  std::shared_ptr<detail::Origin> origin;  // in anomaly mode
 };
 
 }  // namespace tarn::inline v1::autograd
