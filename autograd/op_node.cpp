@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include <tarn/autograd/small_array.h>
 #include <tarn/core/pool.h>
@@ -13,6 +14,18 @@ namespace {
 constexpr size_t kPoolLimit = 8192;
 
 size_t aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+// Waiting is rare, and the work of others short.
+class Turn {
+ public:
+  explicit Turn(std::atomic_flag& busy) : busy_(busy) {
+    while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Turn() { busy_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag& busy_;
+};
 
 }  // namespace
 
@@ -60,11 +73,13 @@ void OpNode::save(const Tensor& t, const Edge& edge, int index, bool is_output) 
 }
 
 void OpNode::release_saved() {
+  Turn turn(busy);
   for (int i = 0; i < saved_count; ++i) saved[i].tensor.reset();
   released = saved_count > 0;
 }
 
 void OpNode::unpack(Tensor* from_inputs, Tensor* from_outputs, const Edge* output_edge) {
+  Turn turn(busy);
   check(!released, "backward: the graph is gone through a second time, but the tensors that ", op_name,
         " saved were freed the first time; pass retain_graph=true to the first backward");
   for (int i = 0; i < saved_count; ++i) {

@@ -27,6 +27,8 @@ struct OpNode final : Node {
   Attrs attrs;
   Scalars scalars;
   Saved* saved = nullptr;
+  std::atomic_flag
+      busy;  // held while saved tensors are read or freed: two threads may share a part of a graph
   uint16_t saved_count = 0;
   uint16_t saved_capacity = 0;
   bool released = false;
