@@ -253,7 +253,8 @@ void check_matmul(const Tensor& a, const Tensor& b) {
   int64_t columns = a.sizes().back(), rows = b.sizes()[b.dim() == 1 ? 0 : b.dim() - 2];
   check(columns == rows, "matmul: ", a.sizes(), " and ", b.sizes(), " do not multiply: ", columns, " and ",
         rows);
-  check(a.dtype() == b.dtype(), "matmul: dtypes differ: ", a.dtype(), " and ", b.dtype(),
+  // Under autocast the product itself casts them.
+  check(a.dtype() == b.dtype() || mode.autocast, "matmul: dtypes differ: ", a.dtype(), " and ", b.dtype(),
         "; convert one with to()");
 }
 
