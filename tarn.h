@@ -1,9 +1,12 @@
 // The umbrella: all of Tarn's public names.
 #pragma once
 
+#include <tarn/autograd/anomaly.h>
 #include <tarn/autograd/autograd.h>
+#include <tarn/autograd/checkpoint.h>
 #include <tarn/autograd/custom_function.h>
 #include <tarn/autograd/gradcheck.h>
+#include <tarn/autograd/saved_tensors_hooks.h>
 #include <tarn/compile/compile.h>
 #include <tarn/core/accessor.h>
 #include <tarn/core/autocast.h>
