@@ -2,6 +2,7 @@
 
 #include <tarn/autograd/engine.h>
 #include <tarn/autograd/meta.h>
+#include <tarn/core/fault.h>
 
 namespace tarn::inline v1::autograd {
 
@@ -111,7 +112,53 @@ void remove_post_accumulate_grad_hook(const Tensor& leaf, unsigned index) {
   remove_from("remove_post_accumulate_grad_hook", detail::meta_of(leaf.get()).post_accumulate, index);
 }
 
+void RemovableHandle::remove() {
+  detail::Function<void()> remove = std::exchange(remove_, {});
+  if (remove && !detail::fault(73)) remove();
+}
+
 }  // namespace tarn::inline v1::autograd
+
+namespace tarn::inline v1::detail {
+
+namespace {
+
+struct PreHookInSlot final : autograd::FunctionPreHook {
+  explicit PreHookInSlot(std::shared_ptr<HookSlot<NodePreHook>> slot) : slot(std::move(slot)) {}
+  autograd::variable_list operator()(const autograd::variable_list& grads) override {
+    Function<NodePreHook> f = slot->get();
+    return f ? f(grads) : grads;
+  }
+  std::shared_ptr<HookSlot<NodePreHook>> slot;
+};
+
+struct PostHookInSlot final : autograd::FunctionPostHook {
+  explicit PostHookInSlot(std::shared_ptr<HookSlot<NodeHook>> slot) : slot(std::move(slot)) {}
+  autograd::variable_list operator()(const autograd::variable_list& inputs,
+                                     const autograd::variable_list& outputs) override {
+    Function<NodeHook> f = slot->get();
+    return f ? f(inputs, outputs) : inputs;
+  }
+  std::shared_ptr<HookSlot<NodeHook>> slot;
+};
+
+}  // namespace
+
+autograd::RemovableHandle add_node_hook(Node* node, Function<NodeHook> hook) {
+  check(node != nullptr, "scoped_hook: the node is null; a leaf has none");
+  auto slot = std::make_shared<HookSlot<NodeHook>>(std::move(hook));
+  node->add_post_hook(std::make_unique<PostHookInSlot>(slot));
+  return handle_of(std::move(slot));
+}
+
+autograd::RemovableHandle add_node_pre_hook(Node* node, Function<NodePreHook> hook) {
+  check(node != nullptr, "scoped_pre_hook: the node is null; a leaf has none");
+  auto slot = std::make_shared<HookSlot<NodePreHook>>(std::move(hook));
+  node->add_pre_hook(std::make_unique<PreHookInSlot>(slot));
+  return handle_of(std::move(slot));
+}
+
+}  // namespace tarn::inline v1::detail
 
 namespace tarn::inline v1 {
 
