@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
+#include <tarn/autograd/anomaly.h>
 #include <tarn/autograd/meta.h>
 #include <tarn/autograd/saved.h>
 #include <tarn/core/hooks.h>
@@ -40,6 +42,7 @@ struct FunctionNode final : Node {
   bool contains(const variable_list& list, const Tensor& t) const;
   void connect_output(Tensor& t, uint32_t nr);
   void save(const Tensor* tensors, size_t count);
+  variable_list call_backward(const bool* wanted, variable_list grads);
 
   FunctionBackward backward_;
   std::vector<Edge> edge_storage_;
@@ -47,6 +50,7 @@ struct FunctionNode final : Node {
   std::vector<Saved> saved_;
   std::vector<TensorImpl*> inputs_;  // to compare with only
   bool released_ = false;
+  std::mutex mutex_;
 };
 
 FunctionNode::FunctionNode(const char* name, FunctionBackward backward,
@@ -63,6 +67,10 @@ FunctionNode::FunctionNode(const char* name, FunctionBackward backward,
   edges = edge_storage_.data();
   edge_count = uint32_t(edge_storage_.size());
   number();
+  if (!autograd::AnomalyMode::is_enabled()) return;
+  std::vector<const Tensor*> tensors;
+  std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(tensors), [](auto* t) { return t; });
+  note_inputs(*this, tensors);
 }
 
 bool FunctionNode::contains(const variable_list& list, const Tensor& t) const {
@@ -81,6 +89,7 @@ void FunctionNode::connect(Tensor* tensors, size_t count) {
     outputs = output_storage_.data();
     output_count = uint32_t(count);
     save(tensors, count);
+    if (autograd::AnomalyMode::is_enabled()) note_outputs(*this, tensors, count);
   }
   context.to_save_.clear(), context.dirty_.clear(), context.non_differentiable_.clear();
   inputs_.clear();
@@ -100,8 +109,9 @@ void FunctionNode::connect_output(Tensor& t, uint32_t nr) {
     check(!t.requires_grad() || t.grad_fn(), op_name,
           ": a leaf that requires grad cannot be written in place");
     t.get().storage->version.fetch_add(1, std::memory_order_relaxed);
-  } else if (t.get().view || std::find(inputs_.begin(), inputs_.end(), t.impl().get()) != inputs_.end()) {
-    // An input itself, or a view of one: another handle, whose history is this node alone.
+  } else if (t.get().view || needs_history(t) ||
+             std::find(inputs_.begin(), inputs_.end(), t.impl().get()) != inputs_.end()) {
+    // An input itself, a view of one, or a tensor that has a history: another handle, with this node's alone.
     t = make_alias(t, t.sizes(), t.strides(), t.storage_offset());
   }
   if (differentiable) set_history(t.get(), Ref<Node>::share(this), nr);
@@ -139,8 +149,20 @@ variable_list FunctionNode::unpack() {
 }
 
 void FunctionNode::release_saved() {
+  std::lock_guard lock(mutex_);
   released_ = !saved_.empty();
   saved_.clear();
+}
+
+// The context is the user's: threads that go through one graph take turns.
+variable_list FunctionNode::call_backward(const bool* wanted, variable_list grads) {
+  std::lock_guard lock(mutex_);
+  struct Reset {
+    const bool*& need;
+    ~Reset() { need = nullptr; }
+  } reset{need};
+  need = wanted;
+  return backward_(&context, std::move(grads));
 }
 
 void FunctionNode::apply(autograd::NodeCall& call) {
@@ -148,9 +170,7 @@ void FunctionNode::apply(autograd::NodeCall& call) {
   for (uint32_t i = 0; i < output_count && context.materialize_grads_; ++i)
     if (!grads[i].defined() && is_floating(outputs[i].dtype))
       grads[i] = make_tensor(outputs[i].sizes, outputs[i].dtype, outputs[i].device).zero_();
-  need = call.need;
-  variable_list results = backward_(&context, std::move(grads));
-  need = nullptr;
+  variable_list results = call_backward(call.need, std::move(grads));
   size_t wanted = edge_of_argument.size();
   while (results.size() > wanted && !results.back().defined()) results.pop_back();
   check(results.size() == wanted, op_name, ": backward returned ", results.size(), " gradients for ", wanted,
@@ -181,10 +201,7 @@ const char* class_name(const std::type_info& type) {
   return status == 0 ? name : type.name();
 }
 
-const Tensor* argument_tensor(const std::optional<Tensor>& t) {
-  static const Tensor* none = new Tensor;
-  return t ? &*t : none;
-}
+const Tensor* argument_tensor(const std::optional<Tensor>& t) { return t && t->defined() ? &*t : nullptr; }
 
 }  // namespace detail
 
@@ -193,11 +210,9 @@ namespace autograd {
 variable_list AutogradContext::get_saved_variables() const { return node_.unpack(); }
 
 bool AutogradContext::needs_input_grad(size_t i) const {
-  check(i < node_.edge_of_argument.size(), "needs_input_grad: forward has ", node_.edge_of_argument.size(),
-        " arguments, asked for number ", i);
-  int edge = node_.edge_of_argument[i];
-  if (edge < 0) return false;
-  return node_.need ? node_.need[edge] : node_.edges[edge].is_valid();
+  check(i < node_.edge_count, "needs_input_grad: forward of ", node_.op_name, " has ", node_.edge_count,
+        " tensors among its arguments, asked for number ", i);
+  return node_.need ? node_.need[i] : node_.edges[i].is_valid();
 }
 
 }  // namespace autograd

@@ -53,7 +53,8 @@ class TARN_API AutogradContext {
   void mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
   // Whether backward() gets zeros (true, the default) or an undefined tensor for an output that was not used.
   void set_materialize_grads(bool on) { materialize_grads_ = on; }
-  // In backward(): whether the gradient of argument i of forward() is wanted.
+  // In backward(): whether the gradient of tensor i among forward()'s arguments is wanted. As in libtorch,
+  // arguments that are no tensors are not counted.
   bool needs_input_grad(size_t i) const;
 
  private:

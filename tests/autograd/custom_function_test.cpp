@@ -28,7 +28,7 @@ struct Power : Function<Power> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     variable_list saved = ctx->get_saved_variables();
     int64_t n = ctx->saved_data["power"].toInt();
-    Tensor to_factor = ctx->needs_input_grad(2) ? grads[0] * pow(saved[0], double(n)) : Tensor();
+    Tensor to_factor = ctx->needs_input_grad(1) ? grads[0] * pow(saved[0], double(n)) : Tensor();
     return {grads[0] * double(n) * pow(saved[0], double(n - 1)) * saved[1], Tensor(), to_factor};
   }
 };
@@ -136,7 +136,7 @@ TEST_CASE("without a gradient to compute a custom function leaves no trace") {
 struct Wrong : Function<Wrong> {
   static Tensor forward(AutogradContext*, const Tensor& x, int64_t) { return x * 1; }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    if (ctx->needs_input_grad(1)) return {};
+    CHECK(ctx->needs_input_grad(0));
     return count == 1 ? variable_list{grads[0]} : variable_list{grads[0], grads[0]};
   }
   static int count;
@@ -154,6 +154,143 @@ TEST_CASE("a backward that returns the wrong gradients is refused by name") {
           Wrong::apply(x, int64_t(0)).backward();
         }).find("Wrong: backward returned a gradient for argument 1 of forward, which is no tensor") !=
         std::string::npos);
+}
+
+// y = x + bias where a bias is given; says which gradients are wanted.
+struct Shifted : Function<Shifted> {
+  static Tensor forward(AutogradContext*, double factor, const Tensor& x, std::optional<Tensor> bias) {
+    Tensor y = x * factor;
+    return bias ? y + *bias : y;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    wanted.clear();
+    for (size_t i = 0; i < count; ++i) wanted.push_back(ctx->needs_input_grad(i));
+    return {Tensor(), grads[0] * 2, count == 2 ? grads[0] : Tensor()};
+  }
+  static inline std::vector<bool> wanted;
+  static inline size_t count = 0;
+};
+
+TEST_CASE("needs_input_grad counts the tensors among the arguments, as libtorch's does") {
+  Tensor x = leaf({1, 2}), bias = leaf({1, 1}), plain = tensor_of({1, 1}, kDouble);
+  Shifted::count = 2;
+  Shifted::apply(2.0, x, std::optional<Tensor>(bias)).sum().backward();
+  CHECK(Shifted::wanted == std::vector<bool>{true, true});
+  CHECK_CLOSE(bias.grad(), tensor_of({1, 1}, kDouble));
+  Shifted::apply(2.0, x, std::optional<Tensor>(plain)).sum().backward();
+  CHECK(Shifted::wanted == std::vector<bool>{true, false});
+  autograd::grad({Shifted::apply(2.0, x, std::optional<Tensor>(bias)).sum()}, {bias});
+  CHECK(Shifted::wanted == std::vector<bool>{false, true});
+  Shifted::count = 1;
+  Shifted::apply(2.0, x, std::optional<Tensor>()).sum().backward();
+  CHECK(Shifted::wanted == std::vector<bool>{true});
+  Shifted::count = 3;
+  CHECK(error_of([&] {
+          Shifted::apply(2.0, x, std::optional<Tensor>(bias)).sum().backward();
+        }).find("Shifted has 2 tensors among its arguments, asked for number 2") != std::string::npos);
+}
+
+// Every kind of data, and three outputs.
+struct Spread : Function<Spread> {
+  static variable_list forward(AutogradContext* ctx, const Tensor& x, const variable_list& factors) {
+    ctx->saved_data["count"] = int64_t(factors.size());
+    ctx->saved_data["half"] = 0.5;
+    ctx->saved_data["on"] = true;
+    ctx->saved_data["name"] = std::string("spread");
+    ctx->saved_data["factor"] = factors[0];
+    return {x * factors[0], x.select(0, 0) * 2, sum(x)};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    auto& data = ctx->saved_data;
+    CHECK(data["count"].toInt() == 2);
+    CHECK(data["half"].toDouble() == 0.5);
+    CHECK(data["on"].toBool());
+    CHECK(data["name"].toStringRef() == "spread");
+    CHECK(ctx->get_saved_variables().empty());
+    Tensor g = grads[0] * data["factor"].toTensor() + grads[2];
+    g.select(0, 0).add_(grads[1] * 2);
+    return {g, Tensor()};
+  }
+};
+
+TEST_CASE("outputs of several shapes, lists that are not traversed, data of every kind") {
+  Tensor x = leaf({1, 2}), factor = leaf({3, 4});
+  auto all = [&] { return Spread::apply(x, variable_list{factor, factor}); };
+  variable_list out = all();
+  CHECK(out[0].grad_fn() == out[2].grad_fn());
+  CHECK(out[1].output_nr() == 1);
+  (out[0].sum() + out[1] * 10 + out[2] * 100).backward();
+  CHECK_CLOSE(x.grad(), tensor_of({123, 104}, kDouble));
+  CHECK(!factor.grad().defined());
+  // Zeros stand for the outputs that were not used.
+  CHECK_CLOSE(autograd::grad({all()[1]}, {x})[0], tensor_of({2, 0}, kDouble));
+}
+
+TEST_CASE("gradcheck and gradgradcheck take custom functions") {
+  auto cube = [](const variable_list& in) {
+    return variable_list{Power::apply(in[0], int64_t(3), in[1]), Exp::apply(in[0])};
+  };
+  CHECK(autograd::gradcheck(cube, {leaf({1, 2}), leaf({0.5, 3})}));
+  auto exp_only = [](const variable_list& in) { return variable_list{Exp::apply(in[0])}; };
+  CHECK(autograd::gradgradcheck(exp_only, {leaf({1, 2})}));
+}
+
+struct Captured : Function<Captured> {
+  static Tensor forward(AutogradContext*, const Tensor&) { return kept; }
+  static variable_list backward(AutogradContext*, variable_list grads) { return {grads[0] * 5}; }
+  static inline Tensor kept;
+};
+
+TEST_CASE("a tensor with a history of its own that forward returns keeps it") {
+  Tensor x = leaf({1}), weight = leaf({7});
+  Captured::kept = weight;
+  Captured::apply(x).backward();
+  CHECK(weight.is_leaf());
+  CHECK(!weight.grad().defined());
+  CHECK_CLOSE(x.grad(), tensor_of({5}, kDouble));
+  Captured::kept = Tensor();
+}
+
+struct Dirty : Function<Dirty> {
+  static Tensor forward(AutogradContext* ctx, Tensor x, bool mark_other) {
+    x.mul_(2);
+    ctx->mark_dirty({mark_other ? x * 1 : x});
+    return mark_other ? x * 1 : x;
+  }
+  static variable_list backward(AutogradContext*, variable_list grads) { return {grads[0] * 2, Tensor()}; }
+};
+
+TEST_CASE("what mark_dirty cannot mean is refused") {
+  Tensor x = leaf({1, 2}), y = x * 1;
+  CHECK(error_of([&] { Dirty::apply(y, true); }).find("mark_dirty was given a tensor that is no input") !=
+        std::string::npos);
+  Tensor base = x * 1, view = base.select(0, 0);
+  CHECK(error_of([&] {
+          Dirty::apply(view, false);
+        }).find("a view cannot be written in place by a function") != std::string::npos);
+  // What was saved before the write is noticed.
+  Tensor z = x * 1, squared = z * z;
+  Dirty::apply(z, false);
+  CHECK(error_of([&] { squared.sum().backward(); }).find("was changed in place") != std::string::npos);
+}
+
+struct Throws : Function<Throws> {
+  static Tensor forward(AutogradContext*, const Tensor& x) {
+    check(!in_forward, "forward failed");
+    return x * 1;
+  }
+  static variable_list backward(AutogradContext*, variable_list) { fail("backward failed"); }
+  static inline bool in_forward = false;
+};
+
+TEST_CASE("errors of forward and backward come through, and leave the modes as they were") {
+  Tensor x = leaf({1});
+  CHECK_ERROR(Throws::apply(x).backward(), "backward failed");
+  CHECK(GradMode::is_enabled());
+  Throws::in_forward = true;
+  CHECK_ERROR(Throws::apply(x), "forward failed");
+  CHECK(GradMode::is_enabled());
+  Throws::in_forward = false;
 }
 
 }  // namespace
