@@ -21,6 +21,7 @@
 #include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/loss.h>
 #include <tarn/core/ops/norm.h>
+#include <tarn/core/ops/order.h>
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/pool.h>
 #include <tarn/core/ops/random.h>
