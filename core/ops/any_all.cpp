@@ -45,14 +45,22 @@ Tensor any(const Tensor& x) { return truth_over(any_op, x, all_dims(x), false); 
 Tensor any(const Tensor& x, int64_t dim, bool keepdim) {
   return truth_over(any_op, x, dim_set("any", x, dim), keepdim);
 }
+Tensor any(const Tensor& x, IntArrayRef dims, bool keepdim) {
+  return truth_over(any_op, x, dim_set("any", x, dims), keepdim);
+}
 Tensor all(const Tensor& x) { return truth_over(all_op, x, all_dims(x), false); }
 Tensor all(const Tensor& x, int64_t dim, bool keepdim) {
   return truth_over(all_op, x, dim_set("all", x, dim), keepdim);
 }
+Tensor all(const Tensor& x, IntArrayRef dims, bool keepdim) {
+  return truth_over(all_op, x, dim_set("all", x, dims), keepdim);
+}
 
 Tensor Tensor::any() const { return tarn::any(*this); }
 Tensor Tensor::any(int64_t dim, bool keepdim) const { return tarn::any(*this, dim, keepdim); }
+Tensor Tensor::any(IntArrayRef dims, bool keepdim) const { return tarn::any(*this, dims, keepdim); }
 Tensor Tensor::all() const { return tarn::all(*this); }
 Tensor Tensor::all(int64_t dim, bool keepdim) const { return tarn::all(*this, dim, keepdim); }
+Tensor Tensor::all(IntArrayRef dims, bool keepdim) const { return tarn::all(*this, dims, keepdim); }
 
 }  // namespace tarn::inline v1

@@ -1,8 +1,9 @@
-// cumsum.
+// cumsum and cumsum_.
 #include <tarn/core/cpu/slices.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/copy.h>
 #include <tarn/core/ops/indexing.h>
+#include <tarn/core/ops/order_common.h>
 #include <tarn/core/ops/reduction.h>
 #include <tarn/core/parallel.h>
 
@@ -49,7 +50,12 @@ void cumsum_grad(GradArgs& g) {
   g.set(0, flip(cumsum(flip(g.grad(), {dim}), dim), {dim}));
 }
 
-const Op cumsum_op = {.name = "cumsum", .infer = infer_like_first, .cpu = cumsum_cpu, .grad = cumsum_grad};
+const Op cumsum_op = {.name = "cumsum",
+                      .infer = infer_like_first,
+                      .cpu = cumsum_cpu,
+                      .cuda = through_cpu<cumsum_cpu>,
+                      .grad = cumsum_grad,
+                      .inplace = true};
 
 }  // namespace
 
@@ -61,6 +67,14 @@ Tensor cumsum(const Tensor& x, int64_t dim, std::optional<ScalarType> dtype) {
 
 Tensor Tensor::cumsum(int64_t dim, std::optional<ScalarType> dtype) const {
   return tarn::cumsum(*this, dim, dtype);
+}
+
+Tensor& Tensor::cumsum_(int64_t dim, std::optional<ScalarType> dtype) const {
+  check(!dtype || *dtype == this->dtype(), "cumsum_: the tensor is ", this->dtype(), ", the dtype asked for ",
+        *dtype);
+  check(this->dtype() != kBool, "cumsum_: sums of Bool do not fit in Bool");
+  dispatch_inplace(cumsum_op, {*this}, ScanAttrs{wrap_dim(dim, this->dim(), "cumsum_")});
+  return const_cast<Tensor&>(*this);
 }
 
 }  // namespace tarn::inline v1

@@ -35,6 +35,17 @@ TARN_API std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keepd
 TARN_API Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 TARN_API Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 
+// amin and amax, over one dim or all; of no elements an Error.
+TARN_API std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim = {},
+                                            bool keepdim = false);
+
+// sum and mean of the elements that are not NaN; the mean of none is NaN. The gradient at a NaN
+// is 0, also where PyTorch's is NaN because nothing else is left. nanmean needs a floating tensor.
+TARN_API Tensor nansum(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false,
+                       std::optional<ScalarType> dtype = {});
+TARN_API Tensor nanmean(const Tensor& x, IntArrayRef dims = {}, bool keepdim = false,
+                        std::optional<ScalarType> dtype = {});
+
 TARN_API Tensor prod(const Tensor& x, std::optional<ScalarType> dtype = {});
 TARN_API Tensor prod(const Tensor& x, int64_t dim, bool keepdim = false,
                      std::optional<ScalarType> dtype = {});
@@ -42,8 +53,12 @@ TARN_API Tensor prod(const Tensor& x, int64_t dim, bool keepdim = false,
 // Whether any or every element is not zero; NaN is not. Bool, but uint8 of uint8.
 TARN_API Tensor any(const Tensor& x);
 TARN_API Tensor any(const Tensor& x, int64_t dim, bool keepdim = false);
+TARN_API Tensor any(const Tensor& x, IntArrayRef dims, bool keepdim = false);
 TARN_API Tensor all(const Tensor& x);
 TARN_API Tensor all(const Tensor& x, int64_t dim, bool keepdim = false);
+TARN_API Tensor all(const Tensor& x, IntArrayRef dims, bool keepdim = false);
+// How many elements are not zero (Long); NaN is not.
+TARN_API Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {});
 
 // Variance and standard deviation by the corrected two-pass algorithm (Chan, Golub and LeVeque, 1983). The
 // sum of squares is divided by n - 1 if unbiased, by n - correction, or by n; by 0 where that is negative.
@@ -98,5 +113,13 @@ TARN_API Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keepdim = fals
 
 // y[i] = x[0] + ... + x[i] along dim. With a dtype, x is converted first; integers and bools give int64.
 TARN_API Tensor cumsum(const Tensor& x, int64_t dim, std::optional<ScalarType> dtype = {});
+// y[i] = x[0] * ... * x[i], likewise.
+TARN_API Tensor cumprod(const Tensor& x, int64_t dim, std::optional<ScalarType> dtype = {});
+// y[i] = log(exp(x[0]) + ... + exp(x[i])), safe for large values. Needs a floating tensor.
+TARN_API Tensor logcumsumexp(const Tensor& x, int64_t dim);
+// The largest (smallest) of x[0] to x[i] and where it is (Long): of equals the last, from a NaN on the last
+// NaN. The gradient goes to that place.
+TARN_API std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim);
+TARN_API std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim);
 
 }  // namespace tarn::inline v1

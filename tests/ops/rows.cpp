@@ -23,6 +23,9 @@ const std::vector<Row>& all_rows() {
       indexing_rows(),       //
       creation_rows(),       //
       random_rows(),         //
+      order_rows(),          //
+      scan_rows(),           //
+      distinct_rows(),       //
   }));
   return *rows;
 }

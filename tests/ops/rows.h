@@ -185,6 +185,9 @@ std::vector<Row> view_rows();
 std::vector<Row> indexing_rows();
 std::vector<Row> creation_rows();
 std::vector<Row> random_rows();
+std::vector<Row> order_rows();
+std::vector<Row> scan_rows();
+std::vector<Row> distinct_rows();
 
 // How a test tensor lies in memory; its values are the same in each.
 enum class Layout { Contiguous, Transposed, Strided, Offset, ChannelsLast, Expanded };
