@@ -25,6 +25,7 @@
 #include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/pool.h>
 #include <tarn/core/ops/random.h>
+#include <tarn/core/ops/rearrange.h>
 #include <tarn/core/ops/reduction.h>
 #include <tarn/core/ops/softmax.h>
 #include <tarn/core/ops/views.h>
