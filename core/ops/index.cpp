@@ -388,13 +388,30 @@ Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const
   return index(ArrayRef<indexing::TensorIndex>(indices.begin(), indices.size()));
 }
 
-Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const {
-  Indexed in = resolve("index_put_", *this, indices);
-  if (in.indices.empty())
-    in.x.copy_(value);
+Tensor& index_put_(const Tensor& x, ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
+                   bool accumulate) {
+  Indexed in = resolve("index_put_", x, indices);
+  if (!in.indices.empty())
+    put_indexed(in, value, accumulate);
+  else if (accumulate)
+    in.x.copy_(add(in.x, value));
   else
-    put_indexed(in, value, false);
-  return const_cast<Tensor&>(*this);
+    in.x.copy_(value);
+  return const_cast<Tensor&>(x);
+}
+
+Tensor index_put(const Tensor& x, ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
+                 bool accumulate) {
+  Tensor out = clone(x);
+  return index_put_(out, indices, value, accumulate);
+}
+
+Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const {
+  return tarn::index_put(*this, indices, value);
+}
+
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const {
+  return tarn::index_put_(*this, indices, value);
 }
 
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {

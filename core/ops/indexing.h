@@ -1,6 +1,8 @@
 // Indexing: x.index({0, Slice(1, None), "...", mask}), and the ops that pick, gather and scatter elements.
 #pragma once
 
+#include <string_view>
+
 #include <tarn/core/tensor.h>
 
 namespace tarn::inline v1 {
@@ -61,6 +63,13 @@ class TARN_API TensorIndex {
 
 }  // namespace indexing
 
+// x with x[indices] = value, or += value where `accumulate`; one place may be named twice then. `value` has
+// x's dtype or is cast to it, and broadcasts.
+TARN_API Tensor index_put(const Tensor& x, ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
+                          bool accumulate = false);
+TARN_API Tensor& index_put_(const Tensor& x, ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
+                            bool accumulate = false);
+
 // Joins tensors along an existing dim; all other sizes must agree. dtypes are promoted.
 TARN_API Tensor cat(TensorList tensors, int64_t dim = 0);
 TARN_API Tensor concat(TensorList tensors, int64_t dim = 0);
@@ -75,10 +84,31 @@ TARN_API Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
 TARN_API Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
 TARN_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
 TARN_API Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value);
+// x with src's elements brought in by "sum", "prod", "mean", "amax" or "amin"; without include_self the
+// elements of x that an index names do not take part. Means of integers are rounded down.
+TARN_API Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                               std::string_view reduce, bool include_self = true);
+// x with x[..., index[i], ...] += alpha * src[..., i, ...] along dim, = src[..., i, ...] (of places that are
+// named twice the last counts), = value (a number or 0-dim tensor). index is 0-dim or 1-dim, Int or Long;
+// negative numbers count from the end, which PyTorch refuses. src has x's dtype.
+TARN_API Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                          const Scalar& alpha = 1);
+TARN_API Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
+TARN_API Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value);
+TARN_API Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+// x with the elements where mask (Bool, broadcast to x) is true replaced by source's first ones, in order.
+TARN_API Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
+// The elements at `index` (Long, any shape) of the flattened x, in index's shape; put() writes them, the
+// elements of source in order.
+TARN_API Tensor take(const Tensor& x, const Tensor& index);
+TARN_API Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate = false);
+// gather() where x and index (Long) broadcast in all dims but `dim`; without dim: of the flattened ones.
+TARN_API Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim = {});
 // The elements where mask (broadcast with x) is true, as a 1-dim tensor.
 TARN_API Tensor masked_select(const Tensor& x, const Tensor& mask);
 // The places of the elements that are not zero, (count, rank), Long.
 TARN_API Tensor nonzero(const Tensor& x);
+TARN_API Tensor argwhere(const Tensor& x);
 // Reversed along dims; a copy.
 TARN_API Tensor flip(const Tensor& x, IntArrayRef dims);
 // Shifted along dims, what leaves at the end enters at the start; without dims: over the flattened tensor.
