@@ -3,81 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include <tarn/core/cpu/copy.h>
-#include <tarn/core/cpu/philox.h>
-#include <tarn/core/cpu/random_kernels.h>
 #include <tarn/core/cuda/elements.h>
 #include <tarn/core/cuda/library.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
 #include <tarn/core/ops/creation.h>
+#include <tarn/core/ops/draw.h>
 #include <tarn/core/ops/make.h>
 #include <tarn/core/ops/pointwise.h>
-#include <tarn/core/parallel.h>
-
-// An op draws its piece of the generator's stream before it is dispatched and carries it as two scalars
-// behind its own: seed and offset. Each distribution exists as an op without inputs (rand) and as an in-place
-// op (uniform_); both have the same kernel, which writes out[0] and reads nothing else.
 
 namespace tarn::inline v1 {
 
 using namespace detail;
 
 namespace {
-
-constexpr int64_t kGrainTiles = 16;
-
-const Generator& or_default(const Generator& generator) {
-  return generator.defined() ? generator : default_generator();
-}
-
-RandomStream stream_of(const Args& a) {
-  size_t n = a.scalars.size();
-  return {uint64_t(a.scalar(n - 2).to_int64()), uint64_t(a.scalar(n - 1).to_int64())};
-}
-
-// A distribution's scalars and the piece of the stream for `words` words.
-struct Draw {
-  Scalar scalars[4];
-  size_t count = 0;
-  Draw(std::initializer_list<Scalar> own, const Generator& generator, int64_t words) {
-    for (const Scalar& s : own) scalars[count++] = s;
-    RandomStream stream = or_default(generator).reserve(words);
-    scalars[count++] = int64_t(stream.seed);
-    scalars[count++] = int64_t(stream.offset);
-  }
-  operator Scalars() const { return {scalars, count}; }
-};
-
-// Calls f(data, first, n) for runs of out's elements in row-major order, by way of a copy if out is not
-// row-major.
-template <class T, class F>
-void for_runs(const Tensor& out, F f) {
-  bool direct = out.is_contiguous();
-  Tensor target = direct ? out : make_tensor(out.sizes(), out.dtype(), out.device());
-  T* data = static_cast<T*>(target.data_ptr());
-  int64_t n = target.numel();
-  parallel_for(0, (n + kRandomTile - 1) / kRandomTile, kGrainTiles, [&](int64_t begin, int64_t end) {
-    int64_t first = begin * kRandomTile, last = std::min(n, end * kRandomTile);
-    f(data + first, first, last - first);
-  });
-  if (!direct) copy_elements(out, target);
-}
-
-// Calls value(words of one element, i) for each element; `per` words each.
-template <int per, class T, class F>
-void generate(const Tensor& out, const RandomStream& stream, F value) {
-  for_runs<T>(out, [&](T* data, int64_t first, int64_t n) {
-    uint32_t words[kRandomTile * per];
-    for (int64_t i = 0; i < n; i += kRandomTile) {
-      int64_t count = std::min(kRandomTile, n - i);
-      random_kernels().words(words, stream, (first + i) * per, count * per);
-      for (int64_t k = 0; k < count; ++k) data[i + k] = value(words + k * per, first + i + k);
-    }
-  });
-}
 
 // --- on a device ---
 
@@ -238,32 +178,6 @@ const Op random_op = {.name = "random",
                       .cuda = random_on_device<RandomKind::Integer>,
                       .grad = zero_grad,
                       .inplace = true};
-
-// The largest integer up to which all are exact in the dtype.
-int64_t largest_exact(ScalarType dtype) {
-  switch (dtype) {
-    case kByte:
-      return 255;
-    case kChar:
-      return 127;
-    case kShort:
-      return 32767;
-    case kInt:
-      return std::numeric_limits<int32_t>::max();
-    case kHalf:
-      return 1 << 11;
-    case kBFloat16:
-      return 1 << 8;
-    case kFloat:
-      return 1 << 24;
-    case kDouble:
-      return int64_t(1) << 53;
-    case kBool:
-      return 1;
-    default:
-      return std::numeric_limits<int64_t>::max();
-  }
-}
 
 Draw draw_integers(const char* op, ScalarType dtype, int64_t numel, int64_t low, int64_t high,
                    const Generator& generator) {
@@ -541,5 +455,13 @@ Tensor& Tensor::random_(int64_t from, int64_t to, const Generator& generator) co
   return self(*this);
 }
 Tensor& Tensor::random_(int64_t from, int64_t to) const { return random_(from, to, Generator()); }
+
+// All integers from 0 to the largest up to which the dtype holds all of them.
+Tensor& Tensor::random_() const {
+  uint64_t range = uint64_t(largest_exact(dtype())) + 1;
+  Draw draw({int64_t(0), int64_t(range)}, {}, numel() * words_per_integer(range));
+  dispatch_inplace(random_op, {*this}, {}, draw);
+  return self(*this);
+}
 
 }  // namespace tarn::inline v1

@@ -45,6 +45,15 @@ TARN_API Tensor normal(const Tensor& mean, const Tensor& std, const Generator& g
 TARN_API Tensor bernoulli(const Tensor& p, const Generator& generator = {});
 TARN_API Tensor bernoulli(const Tensor& x, double p, const Generator& generator = {});
 
+// Numbers of categories, Long: of each row of weights (N) or (rows, N) as many as num_samples. Weights need not
+// sum to 1. Without replacement no category comes twice in a row.
+TARN_API Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement = false,
+                            const Generator& generator = {});
+// Poisson counts with these means, in their dtype.
+TARN_API Tensor poisson(const Tensor& rates, const Generator& generator = {});
+// The number of successes in `count` trials (rounded down) with probability `prob` each; both broadcast.
+TARN_API Tensor binomial(const Tensor& count, const Tensor& prob, const Generator& generator = {});
+
 // Zeroes each element with probability p and scales the others by 1 / (1 - p). x itself if p is 0 or `train`
 // is false. The mask is drawn again for the gradient instead of being kept.
 TARN_API Tensor dropout(const Tensor& x, double p, bool train);
