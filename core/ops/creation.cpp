@@ -96,6 +96,22 @@ void linspace_cpu(const Args& a, Tensor* out) {
 const Op linspace_op = {
     .name = "linspace", .infer = make_infer, .cpu = linspace_cpu, .cuda = make_on_cpu<linspace_cpu>};
 
+// --- logspace: scalars start, end, base ---
+
+void logspace_cpu(const Args& a, Tensor* out) {
+  Tensor powers = make_tensor(out->sizes(), kDouble);
+  linspace_cpu(a, &powers);
+  double* p = static_cast<double*>(powers.data_ptr());
+  double base = a.scalar(2).to_double();
+  parallel_for(0, powers.numel(), 1 << 12, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) p[i] = std::pow(base, p[i]);
+  });
+  copy_elements(*out, powers);
+}
+
+const Op logspace_op = {
+    .name = "logspace", .infer = make_infer, .cpu = logspace_cpu, .cuda = make_on_cpu<logspace_cpu>};
+
 // --- eye ---
 
 void eye_cpu(const Args&, Tensor* out) {
@@ -200,6 +216,29 @@ Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& optio
 }
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
+
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  double first = start.to_double(), last = end.to_double(), by = step.to_double();
+  check(std::isfinite(first) && std::isfinite(last), "range: start and end must be finite, got ", first, " and ",
+        last);
+  check(by != 0 && !std::isnan(by), "range: step must not be 0 or NaN, got ", by);
+  check(first == last || (by > 0) == (last > first), "range: a step of ", by, " does not lead from ", first,
+        " to ", last);
+  check(options.dtype() != kBool, "range: bool is not supported; use an integer dtype");
+  double length = std::floor((last - first) / by) + 1;
+  check(length < 0x1p62, "range: from ", first, " to ", last, " by ", by, " are too many values");
+  Scalar scalars[] = {start, step};
+  MakeAttrs attrs("range", {int64_t(length)}, options.dtype(), options.device());
+  return with_grad_option(dispatch(arange_op, {}, attrs, scalars), options);
+}
+
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
+                const TensorOptions& options) {
+  check(steps >= 0, "logspace: steps must be 0 or more, got ", steps);
+  Scalar scalars[] = {start, end, base};
+  MakeAttrs attrs("logspace", {steps}, options.dtype(), options.device());
+  return with_grad_option(dispatch(logspace_op, {}, attrs, scalars), options);
+}
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   check(steps >= 0, "linspace: steps must be 0 or more, got ", steps);
