@@ -20,12 +20,18 @@ const std::vector<Row>& all_rows() {
       normalisation_rows(),  //
       loss_rows(),           //
       view_rows(),           //
+      rearrange_rows(),      //
+      view_form_rows(),      //
+      padding_rows(),        //
       indexing_rows(),       //
+      index_along_rows(),    //
       creation_rows(),       //
       random_rows(),         //
       order_rows(),          //
       scan_rows(),           //
       distinct_rows(),       //
+      draw_rows(),           //
+      new_rows(),            //
   }));
   return *rows;
 }

@@ -182,12 +182,18 @@ std::vector<Row> pool_rows();
 std::vector<Row> normalisation_rows();
 std::vector<Row> loss_rows();
 std::vector<Row> view_rows();
+std::vector<Row> rearrange_rows();
+std::vector<Row> view_form_rows();
+std::vector<Row> padding_rows();
 std::vector<Row> indexing_rows();
+std::vector<Row> index_along_rows();
 std::vector<Row> creation_rows();
 std::vector<Row> random_rows();
 std::vector<Row> order_rows();
 std::vector<Row> scan_rows();
 std::vector<Row> distinct_rows();
+std::vector<Row> draw_rows();
+std::vector<Row> new_rows();
 
 // How a test tensor lies in memory; its values are the same in each.
 enum class Layout { Contiguous, Transposed, Strided, Offset, ChannelsLast, Expanded };
