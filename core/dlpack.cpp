@@ -53,14 +53,17 @@ dlpack::ManagedTensor* toDLPack(const Tensor& x) {
   own->strides = x.strides();
   dlpack::Tensor& t = own->managed.dl_tensor;
   t.data = x.data_ptr();
-  t.device = x.is_cuda() ? dlpack::Device{2, int32_t(x.get_device())} : dlpack::Device{x.is_pinned() ? 3 : 1, 0};
+  t.device =
+      x.is_cuda() ? dlpack::Device{2, int32_t(x.get_device())} : dlpack::Device{x.is_pinned() ? 3 : 1, 0};
   t.ndim = int32_t(x.dim());
   t.dtype = type_of(x.dtype());
   t.shape = own->sizes.data();
   t.strides = own->strides.data();
   t.byte_offset = 0;
   own->managed.manager_ctx = own.get();
-  own->managed.deleter = [](dlpack::ManagedTensor* self) { delete static_cast<Exported*>(self->manager_ctx); };
+  own->managed.deleter = [](dlpack::ManagedTensor* self) {
+    delete static_cast<Exported*>(self->manager_ctx);
+  };
   return &own.release()->managed;
 }
 
@@ -71,8 +74,7 @@ Tensor detail::from_dlpack(dlpack::ManagedTensor* managed) {
   IntArrayRef sizes(t.shape, size_t(t.ndim)), strides;
   if (t.strides) strides = IntArrayRef(t.strides, size_t(t.ndim));
   int64_t elements = numel_of(sizes, "fromDLPack");
-  for (int64_t stride : strides)
-    check(stride >= 0, "fromDLPack: strides must be 0 or more, got ", strides);
+  for (int64_t stride : strides) check(stride >= 0, "fromDLPack: strides must be 0 or more, got ", strides);
   check(t.data != nullptr || elements == 0, "fromDLPack: the data is null, but sizes ", sizes,
         " have elements");
   ScalarType dtype = dtype_of_type(t.dtype);

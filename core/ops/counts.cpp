@@ -1,5 +1,5 @@
-// poisson and binomial: counts whose parameters are tensors. A draw takes an unknown number of random words, so
-// each element has a stream of its own, keyed by the four words of the op's stream that belong to it.
+// poisson and binomial: counts whose parameters are tensors. A draw takes an unknown number of random words,
+// so each element has a stream of its own, keyed by the four words of the op's stream that belong to it.
 #include <cmath>
 
 #include <tarn/core/dispatch.h>
@@ -23,7 +23,8 @@ class ElementStream {
   // In (0, 1).
   double uniform() {
     if (used_ == 4) {
-      words_ = philox({{uint32_t(block_), uint32_t(block_ >> 32), key_.w[2], key_.w[3]}}, key_.w[0], key_.w[1]);
+      words_ =
+          philox({{uint32_t(block_), uint32_t(block_ >> 32), key_.w[2], key_.w[3]}}, key_.w[0], key_.w[1]);
       ++block_;
       used_ = 0;
     }
@@ -83,8 +84,8 @@ double binomial_by_gaps(double n, double p, ElementStream& random) {
   }
 }
 
-// Others: BTRS of Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and
-// Simulation 46 (1993).
+// Others: BTRS of Hörmann, "The generation of binomial random variates", Journal of Statistical Computation
+// and Simulation 46 (1993).
 double binomial_by_rejection(double n, double p, ElementStream& random) {
   double q = 1 - p, spq = std::sqrt(n * p * q), b = 1.15 + 2.53 * spq, a = -0.0873 + 0.0248 * b + 0.01 * p;
   double c = n * p + 0.5, v_r = 0.92 - 4.2 / b, r = p / q, alpha = (2.83 + 5.1 / b) * spq;
@@ -135,8 +136,8 @@ void poisson_any(const Args& a, Tensor* out) {
   Tensor means = doubles_of(a[0]);
   const double* mean = static_cast<const double*>(means.data_ptr());
   for (int64_t i = 0; i < means.numel(); ++i)
-    check(mean[i] >= 0 && std::isfinite(mean[i]), "poisson: rates must be 0 or more and finite, got ", mean[i],
-          " at element ", i);
+    check(mean[i] >= 0 && std::isfinite(mean[i]), "poisson: rates must be 0 or more and finite, got ",
+          mean[i], " at element ", i);
   draw_counts(a, means, *out,
               [&](int64_t i, ElementStream& random) { return poisson_count(mean[i], random); });
 }
@@ -161,8 +162,11 @@ void zero_grads(GradArgs& g) {
     if (g.needs(i)) g.set(i, zeros_like(g.grad()));
 }
 
-const Op poisson_op = {
-    .name = "poisson", .infer = infer_like_first, .cpu = poisson_any, .cuda = poisson_any, .grad = zero_grads};
+const Op poisson_op = {.name = "poisson",
+                       .infer = infer_like_first,
+                       .cpu = poisson_any,
+                       .cuda = poisson_any,
+                       .grad = zero_grads};
 const Op binomial_op = {.name = "binomial",
                         .infer = infer_like_first,
                         .cpu = binomial_any,

@@ -219,8 +219,8 @@ Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0
 
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   double first = start.to_double(), last = end.to_double(), by = step.to_double();
-  check(std::isfinite(first) && std::isfinite(last), "range: start and end must be finite, got ", first, " and ",
-        last);
+  check(std::isfinite(first) && std::isfinite(last), "range: start and end must be finite, got ", first,
+        " and ", last);
   check(by != 0 && !std::isnan(by), "range: step must not be 0 or NaN, got ", by);
   check(first == last || (by > 0) == (last > first), "range: a step of ", by, " does not lead from ", first,
         " to ", last);

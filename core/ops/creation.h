@@ -38,8 +38,8 @@ TARN_API Tensor arange(const Scalar& start, const Scalar& end, const Scalar& ste
 // `steps` numbers from start to end, both included, computed from both ends towards the middle.
 TARN_API Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
                          const TensorOptions& options = {});
-// start, start + step, ... up to and including end: floor((end - start) / step) + 1 numbers of the default dtype
-// unless options give one. PyTorch advises arange instead.
+// start, start + step, ... up to and including end: floor((end - start) / step) + 1 numbers of the default
+// dtype unless options give one. PyTorch advises arange instead.
 TARN_API Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1,
                       const TensorOptions& options = {});
 // base to the power of linspace(start, end, steps).
@@ -51,11 +51,13 @@ TARN_API Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0,
                              const TensorOptions& options = kLong);
 TARN_API Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0,
                              const TensorOptions& options = kLong);
-// (N) -> (N, n), Long for integers: the powers n-1 ... 0 of each element, 0 ... n-1 if increasing; n is N unless given.
+// (N) -> (N, n), Long for integers: the powers n-1 ... 0 of each element, 0 ... n-1 if increasing; n is N
+// unless given.
 TARN_API Tensor vander(const Tensor& x, std::optional<int64_t> n = {}, bool increasing = false);
 
-// Windows of n numbers between 0 and 1, highest in the middle. A periodic one is that of n + 1 numbers without
-// the last, for spectra; dtypes are floating. Kaiser's is I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
+// Windows of n numbers between 0 and 1, highest in the middle. A periodic one is that of n + 1 numbers
+// without the last, for spectra; dtypes are floating. Kaiser's is I0(beta sqrt(1 - t^2)) / I0(beta) for t
+// from -1 to 1.
 TARN_API Tensor hann_window(int64_t n, bool periodic = true, const TensorOptions& options = {});
 TARN_API Tensor hamming_window(int64_t n, bool periodic = true, double alpha = 0.54, double beta = 0.46,
                                const TensorOptions& options = {});

@@ -1,5 +1,5 @@
-// Draws in place: exponential_, cauchy_, log_normal_, geometric_, and random_ over all of a dtype. On a device
-// the numbers are made by the CPU and copied, so that they are the same.
+// Draws in place: exponential_, cauchy_, log_normal_, geometric_, and random_ over all of a dtype. On a
+// device the numbers are made by the CPU and copied, so that they are the same.
 #include <cmath>
 
 #include <tarn/core/dispatch.h>
@@ -38,8 +38,9 @@ constexpr Op in_place_draw(const char* name) {
 template <class F>
 void from_uniform(const Args& a, const Tensor& out, F value) {
   visit(out.dtype(), a.op.name, [&]<class T>(Type<T>) {
-    generate<2, T>(out, stream_of(a),
-                   [&](const uint32_t* w, int64_t) { return Scalar(value(open_uniform(w[0], w[1]))).to<T>(); });
+    generate<2, T>(out, stream_of(a), [&](const uint32_t* w, int64_t) {
+      return Scalar(value(open_uniform(w[0], w[1]))).to<T>();
+    });
   });
 }
 

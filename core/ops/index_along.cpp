@@ -67,7 +67,8 @@ Places unravelled(const Tensor& x, const Tensor& index) {
   std::vector<Tensor> columns;
   for (int64_t d = 0; d < rank; ++d) columns.push_back(make_tensor({index.numel()}, kLong));
   for (int64_t i = 0; i < index.numel(); ++i) {
-    check(from[i] >= -n && from[i] < n, "put: index ", from[i], " is outside of a tensor of ", n, " elements");
+    check(from[i] >= -n && from[i] < n, "put: index ", from[i], " is outside of a tensor of ", n,
+          " elements");
     int64_t rest = from[i] < 0 ? from[i] + n : from[i];
     for (int64_t d = rank - 1; d >= 0; --d) {
       static_cast<int64_t*>(columns[size_t(d)].data_ptr())[i] = rest % x.sizes()[d];
@@ -170,8 +171,8 @@ Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const 
   Tensor x = with_a_dim(*this);
   Tensor places = tarn::nonzero(tarn::expand(mask, x.sizes()));
   int64_t count = places.size(0);
-  check(source.numel() >= count, "masked_scatter_: source has ", source.numel(), " elements, the mask asks for ",
-        count);
+  check(source.numel() >= count, "masked_scatter_: source has ", source.numel(),
+        " elements, the mask asks for ", count);
   if (count == 0) return const_cast<Tensor&>(*this);
   Places columns;
   for (int64_t d = 0; d < x.dim(); ++d) columns.push_back(tarn::select(places, 1, d));

@@ -1,6 +1,6 @@
-// multinomial. With replacement each draw is looked up in the running sums of the weights. Without, category k
-// gets an arrival time, exponential with rate weight k, and the first ones to arrive are drawn: what is left is
-// drawn from as if the others had never been there.
+// multinomial. With replacement each draw is looked up in the running sums of the weights. Without, category
+// k gets an arrival time, exponential with rate weight k, and the first ones to arrive are drawn: what is
+// left is drawn from as if the others had never been there.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -43,8 +43,8 @@ void check_weights(const double* weights, int64_t n, int64_t samples, bool repla
     positive += weights[k] > 0;
     sum += weights[k];
   }
-  check(sum > 0 && std::isfinite(sum), "multinomial: the weights of a row must have a positive finite sum, got ",
-        sum);
+  check(sum > 0 && std::isfinite(sum),
+        "multinomial: the weights of a row must have a positive finite sum, got ", sum);
   check(replacement || positive >= samples, "multinomial: ", samples,
         " samples without replacement need as many positive weights, got ", positive);
 }
@@ -80,14 +80,15 @@ void multinomial_any(const Args& a, Tensor* out) {
   int64_t* to = static_cast<int64_t*>(drawn.data_ptr());
   for (int64_t row = 0; row < rows; ++row) check_weights(w + row * n, n, p.samples, p.replacement);
   RandomStream stream = stream_of(a);
-  parallel_for(0, rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      if (p.replacement)
-        with_replacement(w + row * n, n, to + row * p.samples, p.samples, stream, row * p.samples);
-      else
-        without_replacement(w + row * n, n, to + row * p.samples, p.samples, stream, row * n);
-    }
-  });
+  parallel_for(
+      0, rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          if (p.replacement)
+            with_replacement(w + row * n, n, to + row * p.samples, p.samples, stream, row * p.samples);
+          else
+            without_replacement(w + row * n, n, to + row * p.samples, p.samples, stream, row * n);
+        }
+      });
   copy_elements(*out, drawn);
 }
 

@@ -32,7 +32,8 @@ Columns kept(bool upper, int64_t row, int64_t columns, int64_t offset) {
 
 // The number of elements on and below a diagonal: rows that grow, then whole ones.
 int64_t count_below(int64_t rows, int64_t columns, int64_t offset) {
-  int64_t first = std::clamp<int64_t>(-offset, 0, rows), whole = std::clamp(columns - offset - 1, first, rows);
+  int64_t first = std::clamp<int64_t>(-offset, 0, rows),
+          whole = std::clamp(columns - offset - 1, first, rows);
   int64_t growing = whole - first, shortest = first + offset + 1;
   return growing * shortest + growing * (growing - 1) / 2 + (rows - whole) * columns;
 }

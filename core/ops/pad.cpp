@@ -111,7 +111,8 @@ void check_border(const char* name, Border mode, const Tensor& x, int64_t d, int
     check(most <= size, "pad: ", name, " needs pads of at most the size, got ", before, " and ", after,
           " for dim ", d, " of a tensor of sizes ", x.sizes());
   check(size > 0 || most <= 0, "pad: dim ", d, " of a tensor of sizes ", x.sizes(), " has nothing to repeat");
-  bool overflow = __builtin_add_overflow(size, before, &total) || __builtin_add_overflow(total, after, &total);
+  bool overflow =
+      __builtin_add_overflow(size, before, &total) || __builtin_add_overflow(total, after, &total);
   check(!overflow && total > 0, "pad: ", name, " by ", before, " and ", after, " leaves no size for dim ", d,
         " of a tensor of sizes ", x.sizes());
 }
@@ -154,7 +155,8 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
 }
 
 Tensor pad(const Tensor& x, IntArrayRef pad, std::string_view mode, std::optional<double> value) {
-  if (mode == "constant") return dispatch(constant_op, {x}, pad_attrs("pad", x, pad), Scalar(value.value_or(0)));
+  if (mode == "constant")
+    return dispatch(constant_op, {x}, pad_attrs("pad", x, pad), Scalar(value.value_or(0)));
   check(!value || *value == 0, "pad: mode ", mode, " takes no value, got ", value.value_or(0));
   if (mode == "reflect") return pad_with_itself("reflect", x, Border::Reflect, pad);
   if (mode == "replicate") return pad_with_itself("replicate", x, Border::Replicate, pad);

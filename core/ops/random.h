@@ -45,8 +45,8 @@ TARN_API Tensor normal(const Tensor& mean, const Tensor& std, const Generator& g
 TARN_API Tensor bernoulli(const Tensor& p, const Generator& generator = {});
 TARN_API Tensor bernoulli(const Tensor& x, double p, const Generator& generator = {});
 
-// Numbers of categories, Long: of each row of weights (N) or (rows, N) as many as num_samples. Weights need not
-// sum to 1. Without replacement no category comes twice in a row.
+// Numbers of categories, Long: of each row of weights (N) or (rows, N) as many as num_samples. Weights need
+// not sum to 1. Without replacement no category comes twice in a row.
 TARN_API Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement = false,
                             const Generator& generator = {});
 // Poisson counts with these means, in their dtype.

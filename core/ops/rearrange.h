@@ -46,12 +46,13 @@ TARN_API std::vector<Tensor> meshgrid(TensorList tensors, std::string_view index
 TARN_API Tensor cartesian_prod(TensorList tensors);
 // All choices of r elements of a 1-dim tensor in order, (count, r).
 TARN_API Tensor combinations(const Tensor& x, int64_t r = 2, bool with_replacement = false);
-// A matrix with the given matrices along its diagonal; tensors of fewer dims are one row. dtypes are promoted.
+// A matrix with the given matrices along its diagonal; tensors of fewer dims are one row. dtypes are
+// promoted.
 TARN_API Tensor block_diag(TensorList tensors);
 
-// Pads the last dims, from the last one on: pad = {left, right, top, bottom, ...}; negative numbers cut. Modes
-// constant (of any dims), reflect (without the edge; pads smaller than the size), replicate and circular (pads
-// at most the size), which pad the last 1, 2 or 3 dims of (C, ...) or (N, C, ...) tensors.
+// Pads the last dims, from the last one on: pad = {left, right, top, bottom, ...}; negative numbers cut.
+// Modes constant (of any dims), reflect (without the edge; pads smaller than the size), replicate and
+// circular (pads at most the size), which pad the last 1, 2 or 3 dims of (C, ...) or (N, C, ...) tensors.
 TARN_API Tensor pad(const Tensor& x, IntArrayRef pad, std::string_view mode = "constant",
                     std::optional<double> value = {});
 TARN_API Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value = 0);

@@ -110,8 +110,8 @@ Tensor pixel_shuffle(const Tensor& x, int64_t upscale_factor) {
   int64_t r = upscale_factor, d = x.dim() - 3, squared = 0;
   check(d >= 0, "pixel_shuffle: the tensor must be (..., C, H, W), got sizes ", x.sizes());
   check(r > 0, "pixel_shuffle: upscale_factor must be positive, got ", r);
-  check(!__builtin_mul_overflow(r, r, &squared) && x.sizes()[d] % squared == 0, "pixel_shuffle: ",
-        x.sizes()[d], " channels cannot be divided by the square of upscale_factor ", r);
+  check(!__builtin_mul_overflow(r, r, &squared) && x.sizes()[d] % squared == 0,
+        "pixel_shuffle: ", x.sizes()[d], " channels cannot be divided by the square of upscale_factor ", r);
   int64_t c = x.sizes()[d] / squared, h = x.sizes()[d + 1], w = x.sizes()[d + 2];
   Tensor parts = reshape(x, with_dims(x, d, 3, {c, r, r, h, w}));
   Dims order;

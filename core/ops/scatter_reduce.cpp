@@ -1,5 +1,6 @@
-// scatter_reduce: scatter_add with other sums. "sum" and "mean" are made of scatter_add; products and extremes
-// have a kernel, over an x whose named elements were replaced by the identity where they do not take part.
+// scatter_reduce: scatter_add with other sums. "sum" and "mean" are made of scatter_add; products and
+// extremes have a kernel, over an x whose named elements were replaced by the identity where they do not take
+// part.
 #include <cmath>
 #include <limits>
 

@@ -82,7 +82,9 @@ Tensor dstack(TensorList tensors) {
 
 Tensor column_stack(TensorList tensors) {
   return cat(each("column_stack", tensors,
-                  [](const Tensor& t) { return t.dim() <= 1 ? reshape(t, {t.numel(), 1}) : t; }),
+                  [](const Tensor& t) {
+                    return t.dim() <= 1 ? reshape(t, {t.numel(), 1}) : t;
+                  }),
              1);
 }
 

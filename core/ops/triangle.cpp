@@ -175,8 +175,8 @@ Tensor& Tensor::triu_(int64_t diagonal) const {
 Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {
   check(dim() >= 2, "fill_diagonal_: the tensor must have at least 2 dims, got sizes ", sizes());
   for (int64_t d = 1; dim() > 2 && d < dim(); ++d)
-    check(sizes()[d] == sizes()[0], "fill_diagonal_: a tensor of more than 2 dims must have equal sizes, got ",
-          sizes());
+    check(sizes()[d] == sizes()[0],
+          "fill_diagonal_: a tensor of more than 2 dims must have equal sizes, got ", sizes());
   if (dim() == 2 && wrap) {
     int64_t n = sizes()[0], m = sizes()[1];
     for (int64_t row = 0; row < n; row += m + 1) {

@@ -94,9 +94,11 @@ TEST_CASE("what DLPack cannot carry is refused, and stays its owner's") {
   auto& t = foreign.managed.dl_tensor;
   CHECK_ERROR(fromDLPack(static_cast<ForeignManaged*>(nullptr)), "fromDLPack: the pointer is null");
   t.dtype.lanes = 4;
-  CHECK_ERROR(fromDLPack(&foreign.managed), "fromDLPack: there is no dtype for code 2 with 32 bits and 4 lanes");
+  CHECK_ERROR(fromDLPack(&foreign.managed),
+              "fromDLPack: there is no dtype for code 2 with 32 bits and 4 lanes");
   t.dtype = {5, 64, 1};
-  CHECK_ERROR(fromDLPack(&foreign.managed), "fromDLPack: there is no dtype for code 5 with 64 bits and 1 lanes");
+  CHECK_ERROR(fromDLPack(&foreign.managed),
+              "fromDLPack: there is no dtype for code 5 with 64 bits and 1 lanes");
   t.dtype = {2, 32, 1};
   t.device.device_type = 7;
   CHECK_ERROR(fromDLPack(&foreign.managed),

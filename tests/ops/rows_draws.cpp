@@ -45,7 +45,8 @@ void check_distribution(const Tensor& drawn, F below) {
   std::sort(values.begin(), values.end());
   double n = double(values.size()), most = 0;
   for (size_t i = 0; i < values.size(); ++i)
-    most = std::max({most, std::abs(below(values[i]) - double(i) / n), std::abs(below(values[i]) - double(i + 1) / n)});
+    most = std::max(
+        {most, std::abs(below(values[i]) - double(i) / n), std::abs(below(values[i]) - double(i + 1) / n)});
   CHECK(most < 1.95 / std::sqrt(n));
 }
 
@@ -81,8 +82,8 @@ std::vector<double> poisson_probabilities(double mean, int n) {
 std::vector<double> binomial_probabilities(double n, double p) {
   std::vector<double> out;
   for (double k = 0; k <= n; ++k)
-    out.push_back(std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
-                           (n - k) * std::log1p(-p)));
+    out.push_back(std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
+                           k * std::log(p) + (n - k) * std::log1p(-p)));
   return out;
 }
 
@@ -106,7 +107,8 @@ std::vector<Row> continuous_rows() {
              check_seeding([] { return of_dtype(kDouble, 30001).exponential_(); });
              Generator g(7), h(7);
              CHECK_SAME(floats(9).exponential_(1, g), floats(9).exponential_(1, h));
-             Tensor strided = detail::make_tensor({5, 6}, kFloat), dense = detail::make_tensor({6, 5}, kFloat);
+             Tensor strided = detail::make_tensor({5, 6}, kFloat),
+                    dense = detail::make_tensor({6, 5}, kFloat);
              CHECK_SAME(strided.t().exponential_(1, g).clone(), dense.exponential_(1, h));
            }},
       {.name = "cauchy_",
@@ -190,21 +192,26 @@ std::vector<Row> counting_rows() {
              CHECK_CLOSE(binomial(tensor_of({7, 7, 0}), tensor_of({0, 1, 0.5})), tensor_of({0, 7, 0}));
              check_seeding([] { return binomial(filled(100, kFloat, 30001), tensor_of({0.4}, kFloat)); });
            }},
+  };
+}
+
+std::vector<Row> category_rows() {
+  return {
       {.name = "multinomial",
-       .errors =
-           {E("multinomial: weights must have a floating dtype, got Long", multinomial(x, 1),
-              typed(kLong, {2})),
-            E("multinomial: weights must have 1 or 2 dims, got sizes [2, 2, 2]", multinomial(x, 1),
-              probability({2, 2, 2})),
-            E("multinomial: num_samples must be positive, got 0", multinomial(x, 0), probability({2})),
-            E("multinomial: 3 samples without replacement of 2 categories", multinomial(x, 3),
-              probability({2})),
-            E("multinomial: weights must be 0 or more and finite, got -1", multinomial(x, 1), listed({2, -1})),
-            E("multinomial: the weights of a row must have a positive finite sum, got 0", multinomial(x, 1),
-              listed({0, 0})),
-            E("multinomial: 2 samples without replacement need as many positive weights, got 1",
-              multinomial(x, 2), listed({0, 3})),
-            E("multinomial: there are no categories in weights of sizes [0]", multinomial(x, 1), {0})},
+       .errors = {E("multinomial: weights must have a floating dtype, got Long", multinomial(x, 1),
+                    typed(kLong, {2})),
+                  E("multinomial: weights must have 1 or 2 dims, got sizes [2, 2, 2]", multinomial(x, 1),
+                    probability({2, 2, 2})),
+                  E("multinomial: num_samples must be positive, got 0", multinomial(x, 0), probability({2})),
+                  E("multinomial: 3 samples without replacement of 2 categories", multinomial(x, 3),
+                    probability({2})),
+                  E("multinomial: weights must be 0 or more and finite, got -1", multinomial(x, 1),
+                    listed({2, -1})),
+                  E("multinomial: the weights of a row must have a positive finite sum, got 0",
+                    multinomial(x, 1), listed({0, 0})),
+                  E("multinomial: 2 samples without replacement need as many positive weights, got 1",
+                    multinomial(x, 2), listed({0, 3})),
+                  E("multinomial: there are no categories in weights of sizes [0]", multinomial(x, 1), {0})},
        .property =
            [] {
              manual_seed(1);
@@ -266,7 +273,7 @@ std::vector<Row> whole_dtype_rows() {
 }  // namespace
 
 std::vector<Row> draw_rows() {
-  return join({continuous_rows(), counting_rows(), whole_dtype_rows()});
+  return join({continuous_rows(), counting_rows(), category_rows(), whole_dtype_rows()});
 }
 
 }  // namespace tarn::testing

@@ -7,7 +7,9 @@ namespace tarn::testing {
 
 #define MOVES .dtypes = kEveryDtype, .grad = true
 
-std::vector<Row> padding_rows() {
+namespace {
+
+std::vector<Row> border_rows() {
   return {
       {.name = "pad",
        MOVES,
@@ -21,40 +23,50 @@ std::vector<Row> padding_rows() {
                    S(pad(x, {2, 4}, "circular"), {2, 4}), S(pad(x, {-1, 2}, "circular"), {2, 4}),
                    S(pad(x, {1, 2, 2, 0}, "circular"), {1, 2, 3, 3}),
                    S(pad(x, {1, 1, 1, 0, 0, 1}, "circular"), {2, 1, 2, 2, 2})},
-       .errors =
-           {E("pad: pad must have two numbers a dim, got [1]", pad(x, {1}), {3}),
-            E("pad: pad [1, 1, 1, 1] is for more dims than a tensor of sizes [3] has", pad(x, {1, 1, 1, 1}),
-              {3}),
-            E("pad: pad [-2, -2] leaves no size for dim 0 of a tensor of sizes [3]", pad(x, {-2, -2}), {3}),
-            E("pad: pad [9223372036854775807, 0] leaves no size for dim 0 of a tensor of sizes [3]",
-              pad(x, {INT64_MAX, 0}), {3}),
-            E("pad: mode must be constant, reflect, replicate or circular, got \"edge\"",
-              pad(x, {1, 1}, "edge"), {2, 3}),
-            E("pad: mode reflect takes no value, got 2", pad(x, {1, 1}, "reflect", 2), {2, 3}),
-            E("pad: reflect needs pads smaller than the size, got 3 and 1 for dim 1 of a tensor of sizes [2, 3]",
-              pad(x, {3, 1}, "reflect"), {2, 3}),
-            E("pad: circular needs pads of at most the size, got 1 and 4 for dim 1 of a tensor of sizes [2, 3]",
-              pad(x, {1, 4}, "circular"), {2, 3}),
-            E("pad: dim 1 of a tensor of sizes [2, 0] has nothing to repeat", pad(x, {1, 1}, "replicate"),
-              {2, 0}),
-            E("pad: replicate by -2 and -1 leaves no size for dim 1 of a tensor of sizes [2, 3]",
-              pad(x, {-2, -1}, "replicate"), {2, 3}),
-            E("pad: replicate pads the last 1, 2 or 3 dims of (C, ...) or (N, C, ...) tensors, got pad [1, 1] "
-              "for sizes [3]",
-              pad(x, {1, 1}, "replicate"), {3})}},
+       .errors = {E("pad: pad must have two numbers a dim, got [1]", pad(x, {1}), {3}),
+                  E("pad: pad [1, 1, 1, 1] is for more dims than a tensor of sizes [3] has",
+                    pad(x, {1, 1, 1, 1}), {3}),
+                  E("pad: pad [-2, -2] leaves no size for dim 0 of a tensor of sizes [3]", pad(x, {-2, -2}),
+                    {3}),
+                  E("pad: pad [9223372036854775807, 0] leaves no size for dim 0 of a tensor of sizes [3]",
+                    pad(x, {INT64_MAX, 0}), {3}),
+                  E("pad: mode must be constant, reflect, replicate or circular, got \"edge\"",
+                    pad(x, {1, 1}, "edge"), {2, 3}),
+                  E("pad: mode reflect takes no value, got 2", pad(x, {1, 1}, "reflect", 2), {2, 3}),
+                  E("pad: reflect needs pads smaller than the size, got 3 and 1 for dim 1 of a tensor of "
+                    "sizes [2, 3]",
+                    pad(x, {3, 1}, "reflect"), {2, 3}),
+                  E("pad: circular needs pads of at most the size, got 1 and 4 for dim 1 of a tensor of "
+                    "sizes [2, 3]",
+                    pad(x, {1, 4}, "circular"), {2, 3}),
+                  E("pad: dim 1 of a tensor of sizes [2, 0] has nothing to repeat",
+                    pad(x, {1, 1}, "replicate"), {2, 0}),
+                  E("pad: replicate by -2 and -1 leaves no size for dim 1 of a tensor of sizes [2, 3]",
+                    pad(x, {-2, -1}, "replicate"), {2, 3}),
+                  E("pad: replicate pads the last 1, 2 or 3 dims of (C, ...) or (N, C, ...) tensors, got pad "
+                    "[1, 1] "
+                    "for sizes [3]",
+                    pad(x, {1, 1}, "replicate"), {3})}},
       {.name = "constant_pad_nd",
        MOVES,
        .samples = {S(constant_pad_nd(x, {1, 2}), {2, 3}), S(constant_pad_nd(x, {1, 0, 2, 1}, 2), {2, 3}),
                    S(constant_pad_nd(x, {}), {}), S(constant_pad_nd(x, {1, 1}, 1), {0})},
-       .errors = {E("constant_pad_nd: pad must have two numbers a dim, got [1]", constant_pad_nd(x, {1}), {3}),
+       .errors = {E("constant_pad_nd: pad must have two numbers a dim, got [1]", constant_pad_nd(x, {1}),
+                    {3}),
                   E("constant_pad_nd: pad [1, 1] is for more dims than a tensor of sizes [] has",
                     constant_pad_nd(x, {1, 1}), {}),
                   E("constant_pad_nd: pad [-4, 0] leaves no size for dim 0 of a tensor of sizes [3]",
                     constant_pad_nd(x, {-4, 0}), {3})}},
+  };
+}
+
+std::vector<Row> shuffle_rows() {
+  return {
       {.name = "pixel_shuffle",
        MOVES,
        .samples = {S(pixel_shuffle(x, 2), {8, 2, 3}), S(pixel_shuffle(x, 3), {2, 9, 1, 2}),
-                   S(pixel_shuffle(x, 1), {2, 3, 2}), S_PY("x.reshape(0, 1, 4, 6)", pixel_shuffle(x, 2), {0, 4, 2, 3})},
+                   S(pixel_shuffle(x, 1), {2, 3, 2}),
+                   S_PY("x.reshape(0, 1, 4, 6)", pixel_shuffle(x, 2), {0, 4, 2, 3})},
        .errors = {E("pixel_shuffle: the tensor must be (..., C, H, W), got sizes [4, 2]", pixel_shuffle(x, 2),
                     {4, 2}),
                   E("pixel_shuffle: upscale_factor must be positive, got 0", pixel_shuffle(x, 0), {4, 2, 2}),
@@ -84,5 +96,9 @@ std::vector<Row> padding_rows() {
        .no_scalar = "needs three dims"},
   };
 }
+
+}  // namespace
+
+std::vector<Row> padding_rows() { return join({border_rows(), shuffle_rows()}); }
 
 }  // namespace tarn::testing
