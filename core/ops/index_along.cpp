@@ -130,8 +130,6 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
   return gather(expand(x, x_sizes), d, expand(index, index_sizes));
 }
 
-Tensor argwhere(const Tensor& x) { return nonzero(x); }
-
 Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& src, const Scalar& alpha) const {
   return tarn::index_add(*this, dim, index, src, alpha);
 }
@@ -198,6 +196,5 @@ Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate)
   tarn::index_put_(x, unravelled(x, index), tarn::reshape(source, {-1}), accumulate);
   return const_cast<Tensor&>(*this);
 }
-Tensor Tensor::argwhere() const { return tarn::argwhere(*this); }
 
 }  // namespace tarn::inline v1

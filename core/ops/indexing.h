@@ -108,7 +108,6 @@ TARN_API Tensor take_along_dim(const Tensor& x, const Tensor& index, std::option
 TARN_API Tensor masked_select(const Tensor& x, const Tensor& mask);
 // The places of the elements that are not zero, (count, rank), Long.
 TARN_API Tensor nonzero(const Tensor& x);
-TARN_API Tensor argwhere(const Tensor& x);
 // Reversed along dims; a copy.
 TARN_API Tensor flip(const Tensor& x, IntArrayRef dims);
 // Shifted along dims, what leaves at the end enters at the start; without dims: over the flattened tensor.

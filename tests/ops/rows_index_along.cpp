@@ -146,11 +146,6 @@ std::vector<Row> place_rows() {
                     take_along_dim(x, y, 0), {3, 5}, index_list({0, 1}, {1, 2})),
                   E("gather: index 3 is outside of dim 0 of a tensor of sizes [3]", take_along_dim(x, y, 0),
                     {3}, index_list({3}))}},
-      {.name = "argwhere",
-       .dtypes = kEveryDtype,
-       .samples = {S(argwhere(x), tied({3, 5})), S(x.argwhere(), mask({7})), S(argwhere(x), {}),
-                   S(argwhere(x), {0, 3})},
-       .few_errors = "another name of nonzero"},
   };
 }
 
