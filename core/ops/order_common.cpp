@@ -1,6 +1,5 @@
 #include <tarn/core/ops/order_common.h>
 
-#include <tarn/core/cpu/copy.h>
 #include <tarn/core/ops/creation.h>
 #include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/reduce_common.h>
@@ -42,7 +41,7 @@ void run_on_cpu(const Args& a, Tensor* out, void (*cpu)(const Args& a, Tensor* o
   Tensor results[kMaxOutputs];
   for (int i = 0; i < a.op.outputs; ++i) results[i] = make_tensor(out[i].sizes(), out[i].dtype());
   cpu({a.op, {inputs.data(), inputs.size()}, a.attributes, a.scalars}, results);
-  for (int i = 0; i < a.op.outputs; ++i) copy_elements(out[i], results[i]);
+  for (int i = 0; i < a.op.outputs; ++i) out[i].copy_(results[i]);
 }
 
 Dims strides_along(const Tensor& out, const Tensor& x, int64_t dim) {

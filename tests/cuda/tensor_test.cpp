@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include <tarn/core/dispatch.h>
+
 using namespace tarn;
 using namespace tarn::testing;
 
@@ -123,8 +125,9 @@ TEST_CASE("views and their gradients on the device") {
 }
 
 TEST_CASE("an op without a kernel says so") {
-  CHECK_ERROR(ones({2, 2}).to(kGpu).cumsum(0),
-              "cumsum: not implemented on cuda; move the tensors with cpu()");
+  const detail::Op op = {.name = "hostonly", .infer = detail::infer_like_first};
+  CHECK_ERROR(detail::dispatch(op, {ones({2, 2}).to(kGpu)}),
+              "hostonly: not implemented on cuda; move the tensors with cpu()");
 }
 
 TEST_CASE("pinned memory copies without waiting") {
