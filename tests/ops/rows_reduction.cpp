@@ -21,6 +21,11 @@ std::vector<ErrorRow> dim_errors(const std::string& op, Call bad_dim, Call twice
   return errors;
 }
 
+std::vector<ErrorRow> join_errors(std::vector<ErrorRow> errors, const std::vector<ErrorRow>& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
+  return errors;
+}
+
 std::vector<Row> mean_rows() {
   return {
       {.name = "sum",
@@ -207,8 +212,11 @@ std::vector<Row> logic_rows() {
        .samples = {S(cumsum(x, 1), {3, 23}), S(cumsum(x, 0), {3, 23}), S(cumsum(x, -2), {2, 3, 4}),
                    S(cumsum(x, 0), {}), S(cumsum(x, 0), {0, 3}),
                    S_PY("cumsum(x, 0, dtype=kDouble)", cumsum(x, 0, kDouble), {5})},
-       .errors = dim_errors("cumsum", TARN_ROW_CALL(cumsum(x, 2)), nullptr),
-       .few_errors = "takes one dim"},
+       .inplace = {I(x.cumsum_(1), cumsum(x, 1), {2, 3}), I(x.cumsum_(0), cumsum(x, 0), {2, 2})},
+       .errors = join_errors(
+           dim_errors("cumsum", TARN_ROW_CALL(cumsum(x, 2)), nullptr),
+           {E("cumsum_: the tensor is Float, the dtype asked for Double", x.cumsum_(0, kDouble), {3}),
+            E("cumsum_: sums of Bool do not fit in Bool", x.cumsum_(0), mask({3}))})},
   };
 }
 
