@@ -111,10 +111,10 @@ double binomial_count(double n, double p, ElementStream& random) {
 
 // --- the ops ---
 
-// x in double and row-major; a copy.
+// x in double and row-major, on the CPU; a copy.
 Tensor doubles_of(const Tensor& x) {
   Tensor out = make_tensor(x.sizes(), kDouble);
-  copy_elements(out, x);
+  copy_elements(out, detach(x).cpu());
   return out;
 }
 
@@ -129,7 +129,7 @@ void draw_counts(const Args& a, const Tensor& values, const Tensor& out, F count
       v[i] = count(i, random);
     }
   });
-  copy_elements(out, values);
+  copy_elements(out, values.to(out.device()));
 }
 
 void poisson_any(const Args& a, Tensor* out) {

@@ -19,7 +19,7 @@ template <void (*cpu)(const Args& a, Tensor* out)>
 void drawn_on_cpu(const Args& a, Tensor* out) {
   Tensor made = make_tensor(out->sizes(), out->dtype());
   cpu(a, &made);
-  copy_elements(*out, made);
+  copy_elements(*out, made.to(out->device()));
 }
 
 void zero_grad(GradArgs& g) { g.set(0, zeros_like(g.grad())); }

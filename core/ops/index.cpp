@@ -446,7 +446,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 
 Tensor nonzero(const Tensor& x) {
   check(x.defined(), "nonzero: the tensor is undefined");
-  Tensor dense = contiguous(detach(x));
+  Tensor dense = contiguous(detach(x).cpu());
   std::vector<int64_t> places;
   visit(x.dtype(), "nonzero", [&]<class T>(Type<T>) {
     const T* p = static_cast<const T*>(dense.data_ptr());
@@ -463,7 +463,7 @@ Tensor nonzero(const Tensor& x) {
       rest /= x.sizes()[d];
     }
   }
-  return out;
+  return out.to(x.device());
 }
 
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {

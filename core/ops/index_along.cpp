@@ -61,7 +61,7 @@ Tensor scaled(const char* op, const Tensor& x, const Tensor& src, const Scalar& 
 // For each dim of x a Long tensor of places, from places in the flattened x.
 Places unravelled(const Tensor& x, const Tensor& index) {
   Tensor flat = make_tensor({index.numel()}, kLong);
-  copy_elements(flat, reshape(detach(index), {-1}));
+  copy_elements(flat, reshape(detach(index).cpu(), {-1}));
   const int64_t* from = static_cast<const int64_t*>(flat.data_ptr());
   int64_t n = x.numel(), rank = x.dim();
   std::vector<Tensor> columns;

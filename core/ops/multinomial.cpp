@@ -9,6 +9,7 @@
 #include <tarn/core/dispatch.h>
 #include <tarn/core/ops/draw.h>
 #include <tarn/core/ops/random.h>
+#include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
 
@@ -75,7 +76,7 @@ void multinomial_any(const Args& a, Tensor* out) {
   const auto& p = a.attrs<MultinomialAttrs>();
   int64_t n = a[0].sizes()[a[0].dim() - 1], rows = n ? a[0].numel() / n : 0;
   Tensor weights = make_tensor(a[0].sizes(), kDouble), drawn = make_tensor(out->sizes(), kLong);
-  copy_elements(weights, a[0]);
+  copy_elements(weights, detach(a[0]).cpu());
   const double* w = static_cast<const double*>(weights.data_ptr());
   int64_t* to = static_cast<int64_t*>(drawn.data_ptr());
   for (int64_t row = 0; row < rows; ++row) check_weights(w + row * n, n, p.samples, p.replacement);
@@ -89,7 +90,7 @@ void multinomial_any(const Args& a, Tensor* out) {
             without_replacement(w + row * n, n, to + row * p.samples, p.samples, stream, row * n);
         }
       });
-  copy_elements(*out, drawn);
+  copy_elements(*out, drawn.to(out->device()));
 }
 
 const Op multinomial_op = {

@@ -18,7 +18,7 @@ Tensor repeated_places(const Tensor& counts) {
         "repeat_interleave: repeats must be Int or Long, got ", counts.dtype());
   check(counts.dim() <= 1, "repeat_interleave: repeats must have at most 1 dim, got sizes ", counts.sizes());
   Tensor on_cpu = make_tensor({counts.numel()}, kLong);
-  copy_elements(on_cpu, reshape(detach(counts), {-1}));
+  copy_elements(on_cpu, reshape(detach(counts).cpu(), {-1}));
   const int64_t* n = static_cast<const int64_t*>(on_cpu.data_ptr());
   int64_t total = 0;
   for (int64_t i = 0; i < counts.numel(); ++i) {
