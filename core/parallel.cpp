@@ -125,11 +125,13 @@ bool in_parallel_region() { return t_serial; }
 
 namespace detail {
 
+bool split_everything = false;
+
 SerialScope::SerialScope() : before_(t_serial) { t_serial = true; }
 SerialScope::~SerialScope() { t_serial = before_; }
 
 void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeBody body) {
-  int64_t most = (end - begin) / (grain > 1 ? grain : 1);
+  int64_t most = (end - begin) / (grain > 1 && !split_everything ? grain : 1);
   int64_t threads = get_num_threads() < most ? get_num_threads() : most;
   if (threads <= 1 || must_run_serially()) return body(begin, end);
 
