@@ -15,6 +15,8 @@ void test_errors(const Row& row);   // mistakes have their exact text
 void test_gradients(const Row& row);          // equal to PyTorch's, and to finite differences
 void test_second_gradients(const Row& row);   // equal to finite differences of the gradients
 void test_inplace_gradients(const Row& row);  // through op_ as through op
+// A saved tensor that is changed in place before backward is refused, or its change does no harm.
+void test_saved_tensors(const Row& row);
 
 // First and second gradients of every sample, for what they leave behind.
 void run_gradients(const Row& row);
