@@ -99,4 +99,11 @@ std::string check_second_gradients(const Call& f, const Tensors& inputs) {
   return compare(value, variables, analytic, "input or weight");
 }
 
+std::string check_third_gradients(const Call& f, const Tensors& inputs) {
+  Tensors weights = weights_of(requiring_grad(f(inputs)), 5);
+  Call gradient = [&](const Tensors& at) { return defined(first_gradients(f, at, weights)); };
+  if (requiring_grad(gradient(inputs)).empty()) return "";
+  return check_second_gradients(gradient, inputs);
+}
+
 }  // namespace tarn::testing

@@ -12,4 +12,7 @@ std::string check_first_gradients(const Call& f, const Tensors& inputs);
 // The same for the gradient of the gradient, with respect to the inputs and to the weights of the outputs.
 std::string check_second_gradients(const Call& f, const Tensors& inputs);
 
+// And once more.
+std::string check_third_gradients(const Call& f, const Tensors& inputs);
+
 }  // namespace tarn::testing

@@ -178,6 +178,10 @@ void test_second_gradients(const Row& row) {
   }
 }
 
+void test_third_gradients(const Row& row) {
+  for (const Sample& sample : row.samples) run_check(sample, check_third_gradients, kJacobianElements);
+}
+
 void test_inplace_gradients(const Row& row) {
   for (const InPlace& form : row.inplace) {
     INFO(form.text);

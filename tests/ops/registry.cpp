@@ -33,6 +33,7 @@ constexpr Aspect kAspects[] = {
     {"errors", test_errors, [](const Row& r) { return !r.errors.empty(); }},
     {"gradients", test_gradients, [](const Row& r) { return r.grad; }},
     {"second gradients", test_second_gradients, [](const Row& r) { return r.grad && r.second; }},
+    {"third gradients", test_third_gradients, [](const Row& r) { return r.grad && r.second; }},
     {"saved tensors", test_saved_tensors, [](const Row& r) { return r.grad; }},
     {"gradients in place", test_inplace_gradients, [](const Row& r) { return r.grad && !r.inplace.empty(); }},
 };

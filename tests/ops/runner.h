@@ -14,6 +14,7 @@ void test_inplace(const Row& row);  // op_ gives what op gives, writes its eleme
 void test_errors(const Row& row);   // mistakes have their exact text
 void test_gradients(const Row& row);          // equal to PyTorch's, and to finite differences
 void test_second_gradients(const Row& row);   // equal to finite differences of the gradients
+void test_third_gradients(const Row& row);    // and those to differences of the second ones
 void test_inplace_gradients(const Row& row);  // through op_ as through op
 // A saved tensor that is changed in place before backward is refused, or its change does no harm.
 void test_saved_tensors(const Row& row);
