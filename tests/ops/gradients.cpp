@@ -179,7 +179,7 @@ void test_second_gradients(const Row& row) {
 }
 
 void test_third_gradients(const Row& row) {
-  for (const Sample& sample : row.samples) run_check(sample, check_third_gradients, kJacobianElements);
+  for (const Sample& sample : row.samples) run_check(sample, check_third_gradients);
 }
 
 void test_inplace_gradients(const Row& row) {

@@ -1,5 +1,7 @@
 // Results are the same to the bit for any number of threads: every row's samples, with their few elements cut
 // among the threads as large inputs are, and some inputs that are large.
+#include <atomic>
+
 #include <tarn/autograd/autograd.h>
 #include <tarn/core/ops/contractions.h>
 #include <tarn/core/ops/conv.h>
@@ -65,6 +67,14 @@ void check_threads(const std::vector<Sample>& samples,
 }
 
 }  // namespace
+
+TEST_CASE("with everything split, ranges of two elements go to two threads") {
+  SplitEverything split;
+  Threads two(2);
+  std::atomic<int> pieces{0};
+  parallel_for(0, 2, 1 << 20, [&](int64_t begin, int64_t end) { pieces += end - begin == 1; });
+  CHECK(pieces == 2);
+}
 
 TEST_CASE("no op of the tables depends on the number of threads, however its input is cut") {
   SplitEverything split;
