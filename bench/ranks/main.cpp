@@ -1,5 +1,6 @@
 // bench_ranks WHAT STEPS: the median and best seconds of a step, as rank 0 sees them. WHAT is `alone` (a
-// ResNet-18 step on one rank), `ddp` (the same on every rank, gradients averaged) or `all_reduce` (26 MB).
+// ResNet-18 step on one rank), `apart` (the same on every rank, each for itself), `ddp` (gradients averaged) or
+// `all_reduce` (26 MB).
 // peer.py is the same in PyTorch; run.py starts both.
 #include <algorithm>
 #include <chrono>
@@ -95,19 +96,17 @@ void time_training(ResNet18& net, int count, const Forward& forward) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: bench_ranks alone|ddp|all_reduce STEPS\n");
+    std::fprintf(stderr, "usage: bench_ranks alone|apart|ddp|all_reduce STEPS\n");
     return 2;
   }
   const std::string what = argv[1];
   const int steps = std::atoi(argv[2]);
   tarn::set_num_threads(1);
-  if (what == "alone") {
+  if (what != "alone") distributed::init_process_group("gloo");
+  if (what == "alone" || what == "apart") {
     ResNet18 net;
     time_training(net, steps, [&](const Tensor& x) { return net->forward(x); });
-    return 0;
-  }
-  distributed::init_process_group("gloo");
-  if (what == "ddp") {
+  } else if (what == "ddp") {
     ResNet18 net;
     nn::parallel::DistributedDataParallel ddp(net);
     time_training(net, steps, [&](const Tensor& x) { return ddp->forward(x); });
@@ -115,6 +114,8 @@ int main(int argc, char** argv) {
     Tensor values = tarn::ones({6'500'000});
     time_steps(steps, [&] { distributed::all_reduce(values); });
   }
+  if (what == "alone") return 0;
+  distributed::barrier();  // nobody is done while another is still timed
   distributed::destroy_process_group();
   return 0;
 }

@@ -1,4 +1,4 @@
-"""main.cpp in PyTorch: peer.py alone|ddp|all_reduce STEPS."""
+"""main.cpp in PyTorch: peer.py alone|apart|ddp|all_reduce STEPS."""
 
 import sys
 import time
@@ -70,11 +70,14 @@ def main():
     if what == "alone":
         return time_training(ResNet18(), steps)
     dist.init_process_group("gloo")
-    if what == "ddp":
+    if what == "apart":
+        time_training(ResNet18(), steps)
+    elif what == "ddp":
         time_training(nn.parallel.DistributedDataParallel(ResNet18()), steps)
     else:
         values = torch.ones(6_500_000)
         time_steps(steps, lambda: dist.all_reduce(values))
+    dist.barrier()
     dist.destroy_process_group()
 
 

@@ -1,7 +1,8 @@
 """Times data-parallel training of Tarn beside PyTorch's: run.py [--rounds N] [--steps N].
 
-Two ranks with one thread each on one host. The sides run in turn, each alone on the machine; of all rounds the one
-with the lowest median counts. A DDP step's exposed time is what it takes more than the same step on a single rank.
+Two ranks with one thread each on one host. The sides run in turn, each alone on the machine; of all rounds the lowest
+median counts, and in brackets the best step. A DDP step's exposed time is what it takes more than the same step on two ranks that train
+each for itself, which have the same two cores and the same memory to share.
 """
 
 import argparse
@@ -14,13 +15,14 @@ BUILD = HERE.parents[1] / "build/release"
 SIDES = {"Tarn": [BUILD / "bench/bench_ranks"], "PyTorch": [sys.executable, HERE / "peer.py"]}
 
 
-def median(side, what, steps):
+def time(side, what, steps):
+    """Median and best."""
     command = [*SIDES[side], what, steps]
     if what != "alone":
         command = [BUILD / "bin/tarn", "run", "--nproc", 2, *command]
     done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
     # "[0] median best": the rank is in front where there are several.
-    return float(done.stdout.split("] ")[-1].split()[0])
+    return tuple(map(float, done.stdout.split("] ")[-1].split()))
 
 
 def main():
@@ -30,16 +32,17 @@ def main():
     options = parser.parse_args()
     times = {}
     for _ in range(options.rounds):
-        for what in ("alone", "ddp", "all_reduce"):
+        for what in ("alone", "apart", "ddp", "all_reduce"):
             for side in SIDES:
-                seconds = median(side, what, options.steps)
-                times[side, what] = min(seconds, times.get((side, what), seconds))
+                new = time(side, what, options.steps)
+                times[side, what] = tuple(map(min, new, times.get((side, what), new)))
     for side in SIDES:
-        times[side, "exposed"] = times[side, "ddp"] - times[side, "alone"]
-    for what, text in (("alone", "ResNet-18 step, 1 rank"), ("ddp", "ResNet-18 step, 2 ranks"),
+        times[side, "exposed"] = tuple(a - b for a, b in zip(times[side, "ddp"], times[side, "apart"]))
+    for what, text in (("alone", "ResNet-18 step, 1 rank"), ("apart", "2 ranks, each for itself"), ("ddp", "2 ranks, DDP"),
                        ("exposed", "of it exposed"), ("all_reduce", "all_reduce of 26 MB, 2 ranks")):
-        ours, theirs = times["Tarn", what] * 1e3, times["PyTorch", what] * 1e3
-        print(f"{text:30} Tarn {ours:8.2f} ms  PyTorch {theirs:8.2f} ms  Tarn / PyTorch {ours / theirs:.2f}", flush=True)
+        (ours, our_best), (theirs, their_best) = times["Tarn", what], times["PyTorch", what]
+        print(f"{text:28} Tarn {ours * 1e3:7.2f} ms ({our_best * 1e3:7.2f})  PyTorch {theirs * 1e3:7.2f} ms "
+              f"({their_best * 1e3:7.2f})  Tarn / PyTorch {ours / theirs:.2f} ({our_best / their_best:.2f})", flush=True)
 
 
 if __name__ == "__main__":
