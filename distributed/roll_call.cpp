@@ -1,6 +1,7 @@
 #include <tarn/distributed/roll_call.h>
 
 #include <sstream>
+#include <vector>
 
 namespace tarn::inline v1::distributed::detail {
 
@@ -19,7 +20,7 @@ RankLost RollCall::settle(RankLost seen, bool certain) {
     RankLost lost = seen;
     auto deadline = Clock::now() + kPatience;
     for (int i = 0; i < size_; ++i) {
-      if (lost.rank < 0) lost = first_named(seen.gone, deadline);
+      if (lost.rank < 0) lost = first_silent_or_named(seen.gone, deadline);
       auto said = lost.rank < 0 ? std::nullopt : word_of(lost.rank, deadline);
       if (!said) break;
       lost = *said;
@@ -33,16 +34,20 @@ RankLost RollCall::settle(RankLost seen, bool certain) {
   }
 }
 
-// The first rank that left no word, or that another names.
-RankLost RollCall::first_named(bool gone, Clock::time_point deadline) {
-  RankLost named{-1, gone};
+// The first rank that left no word, or else that another names. How it was lost is known to a rank that names
+// it; this one may have seen no more than another's end.
+RankLost RollCall::first_silent_or_named(bool gone, Clock::time_point deadline) {
+  std::optional<int> silent;
+  std::vector<RankLost> named;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
     auto said = word_of(rank, deadline);
-    if (!said) return {rank, gone};
-    if (named.rank < 0 && said->rank >= 0) named = *said;
+    if (said && said->rank >= 0) named.push_back(*said);
+    if (!said && !silent) silent = rank;
   }
-  return named;
+  for (const RankLost& lost : named)
+    if (!silent || lost.rank == *silent) return lost;
+  return {silent.value_or(-1), gone};
 }
 
 void RollCall::leave_word(const RankLost& lost) {

@@ -20,7 +20,7 @@ class RollCall {
  private:
   void leave_word(const RankLost& lost);
   std::optional<RankLost> word_of(int rank, Clock::time_point deadline);
-  RankLost first_named(bool gone, Clock::time_point deadline);
+  RankLost first_silent_or_named(bool gone, Clock::time_point deadline);
 
   std::shared_ptr<Store> store_;
   int rank_, size_;
