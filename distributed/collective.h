@@ -29,6 +29,8 @@ struct Collective {
   int tag = 0;
   std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};  // written; those of an in-place operation are not among the inputs
+  // All-reduce: where the values of outputs[0] are and the results go, if not there; dense, in its order.
+  std::vector<Tensor> parts = {};
   std::string label = {};
 
   const char* name() const { return name_of(kind); }

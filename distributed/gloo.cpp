@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include <tarn/core/ops/creation.h>
@@ -188,6 +189,7 @@ class GlooGroup : public ProcessGroup {
     // Aliases without history: what runs on the queue's thread is no business of autograd's.
     for (Tensor& t : c.inputs) t = t.data();
     for (Tensor& t : c.outputs) t = t.data();
+    for (Tensor& t : c.parts) t = t.data();
     const char* name = c.name();
     WorkQueue& queue = queue_for(c);
     auto task = [this, c = std::move(c)] {
@@ -329,16 +331,41 @@ class GlooGroup : public ProcessGroup {
     }
   }
 
+  static SharedMemory::Piece piece_of(const Tensor& t) {
+    return {static_cast<char*>(t.data_ptr()), size_t(t.nbytes())};
+  }
+
+  void reduce_shared(const std::vector<SharedMemory::Piece>& pieces, const Tensor& like, ReduceOp op,
+                     Clock::time_point deadline) {
+    shared_->all_reduce(pieces, like.element_size(), rank_reduction(like.dtype(), op), deadline);
+    bytes_shared_ += int64_t(like.nbytes());
+  }
+
+  // Where shared memory serves, parts need not be joined.
+  void reduce_parts(const Collective& c, Clock::time_point deadline) {
+    const Tensor& room = c.outputs[0];
+    if (room.numel() == 0 || !context_) return;
+    std::vector<SharedMemory::Piece> pieces;
+    for (const Tensor& part : c.parts)
+      if (part.numel() > 0) pieces.push_back(piece_of(part));
+    if (shared_ && int64_t(room.nbytes()) >= kSharedBytes) return reduce_shared(pieces, room, c.op, deadline);
+    auto each = [&](auto copy) {
+      char* at = static_cast<char*>(room.data_ptr());
+      for (const SharedMemory::Piece& piece : pieces) {
+        if (at != piece.data) copy(at, piece.data, piece.bytes);
+        at += piece.bytes;
+      }
+    };
+    each([](char* joined, const char* part, size_t n) { std::memcpy(joined, part, n); });
+    reduce_flat(room, c.op, deadline);
+    each([](const char* joined, char* part, size_t n) { std::memcpy(part, joined, n); });
+  }
+
   // Reduces a contiguous tensor in place.
   void reduce_flat(const Tensor& flat, ReduceOp op, Clock::time_point deadline) {
     const int64_t bytes = int64_t(flat.nbytes());
     if (bytes == 0 || !context_) return;
-    if (shared_ && bytes >= kSharedBytes) {
-      shared_->all_reduce(flat.data_ptr(), flat.numel(), flat.element_size(),
-                          rank_reduction(flat.dtype(), op), deadline);
-      bytes_shared_ += bytes;
-      return;
-    }
+    if (shared_ && bytes >= kSharedBytes) return reduce_shared({piece_of(flat)}, flat, op, deadline);
     tarn::detail::visit_bytes(flat.dtype(), [&]<class T>(tarn::detail::Type<T>) {
       gloo::AllreduceOptions options(context_);
       options.setOutput(static_cast<T*>(flat.data_ptr()), size_t(flat.numel()));
@@ -360,9 +387,13 @@ class GlooGroup : public ProcessGroup {
 
   void all_reduce(const Collective& c, Clock::time_point deadline) {
     const Tensor& t = c.outputs[0];
-    Tensor flat = t.contiguous();
-    reduce_flat(flat, c.op, deadline);
-    if (!flat.is_same(t)) t.copy_(flat);
+    if (c.parts.empty()) {
+      Tensor flat = t.contiguous();
+      reduce_flat(flat, c.op, deadline);
+      if (!flat.is_same(t)) t.copy_(flat);
+    } else {
+      reduce_parts(c, deadline);
+    }
     ++all_reduces_;
     bytes_all_reduced_ += int64_t(t.nbytes());
   }

@@ -151,7 +151,7 @@ WorkPtr ProcessGroup::run(Collective c) {
   if (c.kind == Kind::AllReduce || c.kind == Kind::Reduce || c.kind == Kind::ReduceScatter)
     check_reduction(c);
   // The values change from now on, as with any write in place; backward must not use the old ones.
-  for (const Tensor& t : c.outputs)
+  for (const Tensor& t : c.parts.empty() ? c.outputs : c.parts)
     if (!t.get().has(tarn::detail::kIgnoreVersion))
       t.get().storage->version.fetch_add(1, std::memory_order_relaxed);
   return start(std::move(c));
@@ -161,6 +161,21 @@ WorkPtr ProcessGroup::allreduce(const Tensor& tensor, ReduceOp op) { return allr
 
 WorkPtr ProcessGroup::allreduce(const Tensor& tensor, ReduceOp op, const std::string& label) {
   return run({.kind = Kind::AllReduce, .op = op, .outputs = {tensor}, .label = label});
+}
+
+WorkPtr ProcessGroup::allreduce(const Tensor& tensor, ReduceOp op, const std::string& label,
+                                const std::vector<Tensor>& parts) {
+  Collective c{.kind = Kind::AllReduce, .op = op, .outputs = {tensor}, .parts = parts, .label = label};
+  check(device_type() == kCPU, c.name(), ": ", getBackendName(), " takes no parts; join them first");
+  int64_t numel = 0;
+  for (const Tensor& t : parts) {
+    check(t.dtype() == tensor.dtype() && t.is_cpu(), c.name(), ": parts must be ", tensor.dtype(),
+          " on cpu, got ", t.dtype(), " on ", t.device());
+    numel += t.numel();
+  }
+  check(tensor.is_contiguous() && numel == tensor.numel(), c.name(), ": parts have ", numel,
+        " elements, expected ", tensor.numel(), " in a row");
+  return run(std::move(c));
 }
 
 WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {

@@ -67,6 +67,10 @@ class TARN_API ProcessGroup {
   WorkPtr allreduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM);
   // ... a name that errors show for it: "gradients 1 of 3".
   WorkPtr allreduce(const Tensor& tensor, ReduceOp op, const std::string& label);
+  // ... of what lies in `parts`, dense tensors whose elements one after the other are as many as `tensor`'s;
+  // it is only room for them. For groups of tensors on the CPU.
+  WorkPtr allreduce(const Tensor& tensor, ReduceOp op, const std::string& label,
+                    const std::vector<Tensor>& parts);
   // `tensor` of rank `root` goes to every other's.
   WorkPtr broadcast(const Tensor& tensor, int root = 0);
   // As allreduce, but only `root` has the result; the others keep what they have.

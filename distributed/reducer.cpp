@@ -47,9 +47,10 @@ struct Reducer::Parameter {
   Tensor tensor;
   unsigned hook = 0;
   size_t bucket = 0;
-  Tensor view;          // its part of the bucket
-  bool ready = false;   // its part is filled for the backward under way
-  bool unused = false;  // the last forward's outputs do not depend on it
+  Tensor view;            // its part of the bucket
+  bool in_place = false;  // its gradient is reduced where it is, its part of the bucket unused
+  bool ready = false;     // its part is filled for the backward under way
+  bool unused = false;    // the last forward's outputs do not depend on it
 };
 
 struct Reducer::Bucket {
@@ -66,7 +67,9 @@ struct Reducer::Bucket {
 };
 
 Reducer::Reducer(std::vector<NamedTensor> parameters, const DistributedDataParallelOptions& options)
-    : options_(options), group_(*options.process_group()) {
+    : options_(options),
+      group_(*options.process_group()),
+      reduces_in_place_(group_.device_type() == kCPU && !options.gradient_as_bucket_view()) {
   for (NamedTensor& p : parameters) {
     Parameter parameter;
     parameter.name = std::move(p.name);
@@ -187,10 +190,14 @@ void Reducer::put_into_bucket(size_t index) {
   p.ready = true;
   --buckets_[p.bucket].missing;
   Tensor& grad = p.tensor.mutable_grad();
+  p.in_place = false;
   if (p.unused || !grad.defined()) {
     p.view.zero_();
     return;
   }
+  // The views of buckets are dense.
+  p.in_place = reduces_in_place_ && grad.strides() == p.view.strides() && !same_place(grad, p.view);
+  if (p.in_place) return;
   if (!same_place(grad, p.view)) p.view.copy_(grad);
   if (options_.gradient_as_bucket_view()) grad = p.view;
 }
@@ -198,7 +205,16 @@ void Reducer::put_into_bucket(size_t index) {
 void Reducer::launch_ready_buckets() {
   for (; launched_ < buckets_.size() && buckets_[launched_].missing == 0; ++launched_) {
     Bucket& b = buckets_[launched_];
-    b.work = group_.allreduce(b.flat, ReduceOp::AVG, b.label);
+    if (!reduces_in_place_) {
+      b.work = group_.allreduce(b.flat, ReduceOp::AVG, b.label);
+      continue;
+    }
+    std::vector<Tensor> parts;
+    for (size_t index : b.parameters) {
+      const Parameter& p = parameters_[index];
+      parts.push_back(p.in_place ? p.tensor.grad() : p.view);
+    }
+    b.work = group_.allreduce(b.flat, ReduceOp::AVG, b.label, parts);
   }
 }
 
@@ -240,6 +256,7 @@ void Reducer::take_results() {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!used[i]) continue;  // its .grad, if there is one, stays as on every other rank
     Parameter& p = parameters_[i];
+    if (p.in_place) continue;
     Tensor& grad = p.tensor.mutable_grad();
     if (grad.defined() && same_place(grad, p.view)) continue;
     if (options_.gradient_as_bucket_view())

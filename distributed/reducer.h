@@ -72,6 +72,9 @@ class Reducer {
 
   const DistributedDataParallelOptions options_;
   distributed::ProcessGroup& group_;
+  // Gradients stay where they are while they are reduced: the copies into a bucket and back take longer on a
+  // host than its shared memory does.
+  const bool reduces_in_place_;
   std::vector<Parameter> parameters_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> arrival_;  // of the backward under way

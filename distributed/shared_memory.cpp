@@ -159,17 +159,54 @@ const Signature* SharedMemory::meet(const Signature& mine, Clock::time_point dea
   return signatures_.data();
 }
 
-void SharedMemory::all_reduce(void* data, int64_t elements, size_t element_size,
+namespace {
+
+// A place in pieces that only goes forward.
+class Cursor {
+ public:
+  explicit Cursor(const std::vector<SharedMemory::Piece>& pieces) : piece_(pieces.data()) {}
+  // Calls f(where, n) for parts of the next `bytes` bytes.
+  template <class F>
+  void take(size_t bytes, F f) {
+    while (bytes > 0) {
+      size_t n = std::min(bytes, piece_->bytes - at_);
+      f(piece_->data + at_, n);
+      bytes -= n;
+      at_ += n;
+      if (at_ == piece_->bytes) ++piece_, at_ = 0;
+    }
+  }
+
+ private:
+  const SharedMemory::Piece* piece_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+void SharedMemory::all_reduce(const std::vector<Piece>& pieces, size_t element_size,
                               tarn::detail::RankReduction reduction, Clock::time_point deadline) {
   RankWords& own = memory_->ranks[rank_];
-  char* bytes = static_cast<char*>(data);
+  int64_t elements = 0;
+  for (const Piece& piece : pieces) elements += int64_t(piece.bytes / element_size);
   const int64_t per_chunk = int64_t(kChunk / element_size);
   const int64_t count = (elements + per_chunk - 1) / per_chunk;
   auto size_of = [&](int64_t c) { return std::min(per_chunk, elements - c * per_chunk); };
+  Cursor source(pieces), target(pieces);
   auto copy_in = [&](int64_t c) {
-    std::memcpy(slot(rank_, chunks_ + uint32_t(c)), bytes + c * per_chunk * int64_t(element_size),
-                size_t(size_of(c)) * element_size);
+    char* to = slot(rank_, chunks_ + uint32_t(c));
+    source.take(size_t(size_of(c)) * element_size, [&](const char* from, size_t n) {
+      std::memcpy(to, from, n);
+      to += n;
+    });
     arrive(own.filled);
+  };
+  auto copy_out = [&](int64_t c) {
+    const char* from = result(chunks_ + uint32_t(c));
+    target.take(size_t(size_of(c)) * element_size, [&](char* to, size_t n) {
+      std::memcpy(to, from, n);
+      from += n;
+    });
   };
   std::vector<const void*> in(static_cast<size_t>(ranks_));
 
@@ -192,8 +229,7 @@ void SharedMemory::all_reduce(void* data, int64_t elements, size_t element_size,
     arrive(own.reduced);
 
     wait_for(&RankWords::reduced, chunk + 1, deadline);
-    std::memcpy(bytes + c * per_chunk * int64_t(element_size), result(chunk),
-                size_t(size_of(c)) * element_size);
+    copy_out(c);
   }
   chunks_ += uint32_t(count);
 }

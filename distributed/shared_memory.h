@@ -31,9 +31,14 @@ class SharedMemory : public Meeting {
 
   const Signature* meet(const Signature& mine, Clock::time_point deadline) override;
   std::optional<int> find_lost() override;
+  // Elements one after the other, in pieces that end between two of them.
+  struct Piece {
+    char* data;
+    size_t bytes;
+  };
   // Throws RankLost.
-  void all_reduce(void* data, int64_t elements, size_t element_size, tarn::detail::RankReduction reduction,
-                  Clock::time_point deadline);
+  void all_reduce(const std::vector<Piece>& pieces, size_t element_size,
+                  tarn::detail::RankReduction reduction, Clock::time_point deadline);
 
  private:
   struct Layout;

@@ -87,6 +87,28 @@ void check_collectives(int rank, const Group& group) {
   group->barrier()->wait();
 }
 
+// A small sum goes by messages, a large one through shared memory if there is any.
+void check_parts(int rank, const std::shared_ptr<distributed::ProcessGroup>& group) {
+  const double sum = group->getSize() * (group->getSize() + 1) / 2.0;
+  for (int64_t last : {int64_t(4), int64_t(300000)}) {
+    std::vector<Tensor> parts;
+    for (int64_t n : {int64_t(3), int64_t(0), int64_t(270000), last})
+      parts.push_back(full({n}, rank + 1.0 + n));
+    Tensor room = zeros({3 + 270000 + last});
+    group->allreduce(room, ReduceOp::SUM, "parts", parts)->wait();
+    for (const Tensor& part : parts)
+      CHECK_SAME(part, full(part.sizes(), sum + double(part.numel()) * group->getSize()));
+  }
+  std::vector<Tensor> small = {full({2}, rank + 1.0), full({3}, rank + 2.0)};
+  group->allreduce(zeros({5}), ReduceOp::SUM, "small parts", small)->wait();
+  CHECK_SAME(small[0], full({2}, sum));
+  CHECK_SAME(small[1], full({3}, sum + group->getSize()));
+  CHECK_ERROR(group->allreduce(zeros({4}), ReduceOp::SUM, "", small),
+              "all_reduce: parts have 5 elements, expected 4 in a row");
+}
+
+RANKS_TEST_CASE(2, "parts are summed where they are") { check_parts(rank, group); }
+
 RANKS_TEST_CASE(3, "collectives move and reduce tensors of every dtype and layout") {
   check_collectives(rank, group);
 }
@@ -96,6 +118,7 @@ TEST_CASE("collectives are the same without shared memory") {
   if (!is_rank()) return Ranks(2).expect_success();
   auto group = join(std::chrono::seconds(30), /*shared_memory=*/false);
   check_collectives(own_rank(), group);
+  check_parts(own_rank(), group);
   Tensor large = ones({100000});
   group->allreduce(large)->wait();
   CHECK_SAME(large, full({100000}, 2.0));
