@@ -15,6 +15,7 @@ namespace tarn::testing {
 namespace {
 
 constexpr int64_t kCount = 100000;
+constexpr const char* kDrawn = "the numbers are drawn; only those that are certain are compared";
 
 // The same seed gives the same numbers, on any number of threads; another seed gives others.
 template <class Draw>
@@ -93,6 +94,31 @@ Tensor filled(double value, ScalarType dtype = kDouble, int64_t n = kCount) {
 
 std::vector<Row> continuous_rows() {
   return {
+      {.name = "uniform_",
+       .errors = {E("uniform_: needs a floating dtype, got Long; for integers use randint or random_",
+                    x.uniform_(), typed(kLong, {2})),
+                  E("uniform_: needs from <= to, both finite, got 2 and 1", x.uniform_(2, 1), {2}),
+                  E("uniform_: needs from <= to, both finite, got 0 and inf", x.uniform_(0, INFINITY), {2})},
+       .property =
+           [] {
+             manual_seed(1);
+             auto below = [](double v) { return (v + 1) / 4; };
+             check_distribution(floats().uniform_(-1, 3), below);
+             check_distribution(of_dtype(kDouble).uniform_(-1, 3), below);
+             check_seeding([] { return floats(30001).uniform_(); });
+           }},
+      {.name = "normal_",
+       .errors = {E("normal_: needs a floating dtype, got Int", x.normal_(), typed(kInt, {2})),
+                  E("normal_: std must be 0 or more, got -1", x.normal_(0, -1), {2}),
+                  E("normal_: std must be 0 or more, got nan", x.normal_(0, NAN), {2})},
+       .property =
+           [] {
+             manual_seed(1);
+             auto below = [](double v) { return 0.5 * std::erfc(-(v - 1) / (3 * std::sqrt(2.0))); };
+             check_distribution(floats().normal_(1, 3), below);
+             check_distribution(of_dtype(kDouble).normal_(1, 3), below);
+             check_seeding([] { return floats(30001).normal_(); });
+           }},
       {.name = "exponential_",
        .errors = {E("exponential_: needs a floating dtype, got Long", x.exponential_(), typed(kLong, {2})),
                   E("exponential_: lambda must be positive, got 0", x.exponential_(0), {2}),
@@ -156,6 +182,7 @@ std::vector<Row> counting_rows() {
              check_seeding([] { return of_dtype(kLong, 30001).geometric_(0.01); });
            }},
       {.name = "poisson",
+       .samples = {S(poisson(x), listed({0, 0, 0})), S(poisson(x), listed({0}, {})), S(poisson(x), {0, 3})},
        .errors = {E("poisson: rates must have a floating dtype, got Long", poisson(x), typed(kLong, {2})),
                   E("poisson: rates must be 0 or more and finite, got -1 at element 1", poisson(x),
                     listed({0, -1})),
@@ -173,8 +200,11 @@ std::vector<Row> counting_rows() {
              poisson(rates).backward(filled(1, kFloat, 4));
              CHECK_SAME(rates.grad(), filled(0, kFloat, 4));
              check_seeding([] { return poisson(filled(20, kFloat, 30001)); });
-           }},
+           },
+       .no_layouts = kDrawn},
       {.name = "binomial",
+       .samples = {S(binomial(x, y), listed({7, 7, 2}), listed({0, 1, 1})),
+                   S(binomial(x, y), listed({3}, {}), listed({1}, {})), S(binomial(x, y), {0, 3}, {0, 3})},
        .errors = {E("binomial: count and prob must have one floating dtype, got Float and Double",
                     binomial(x, y), {2}, typed(kDouble, {2})),
                   E("binomial: counts must be 0 or more and finite, got -1 at element 1", binomial(x, y),
@@ -191,13 +221,16 @@ std::vector<Row> counting_rows() {
                  check_counts(binomial(filled(n), tensor_of({p}, kDouble)), binomial_probabilities(n, p));
              CHECK_CLOSE(binomial(tensor_of({7, 7, 0}), tensor_of({0, 1, 0.5})), tensor_of({0, 7, 0}));
              check_seeding([] { return binomial(filled(100, kFloat, 30001), tensor_of({0.4}, kFloat)); });
-           }},
+           },
+       .no_layouts = kDrawn},
   };
 }
 
 std::vector<Row> category_rows() {
   return {
       {.name = "multinomial",
+       .samples = {S(multinomial(x, 1), listed({0, 3, 0})),
+                   S(multinomial(x, 4, true), listed({0, 0, 2, 0, 5, 0, 0, 0}, {2, 4}))},
        .errors = {E("multinomial: weights must have a floating dtype, got Long", multinomial(x, 1),
                     typed(kLong, {2})),
                   E("multinomial: weights must have 1 or 2 dims, got sizes [2, 2, 2]", multinomial(x, 1),
@@ -230,7 +263,10 @@ std::vector<Row> category_rows() {
              CHECK_SAME(weights.multinomial(9, true, g), weights.multinomial(9, true, h));
              check_seeding([] { return multinomial(filled(1, kFloat, 3000).view({100, 30}), 20); });
              check_seeding([] { return multinomial(filled(1, kFloat, 3000).view({100, 30}), 40, true); });
-           }},
+           },
+       .no_empty = "there must be weights",
+       .no_layouts = kDrawn,
+       .no_scalar = "there must be a dim of categories"},
   };
 }
 

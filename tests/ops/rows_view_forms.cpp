@@ -74,6 +74,14 @@ std::vector<Row> piece_rows() {
 
 std::vector<Row> rank_rows() {
   return {
+      {.name = "view_as",
+       VIEW,
+       .samples = {S(x.view_as(y), {2, 3}, Input({3, 2}).no_grad()),
+                   S(x.view_as(y), {}, Input({1}).no_grad()), S(x.view_as(y), {0, 3}, Input({0}).no_grad())},
+       .errors = {E("view: a tensor of sizes [2, 3] (6 elements) cannot take sizes [4]", x.view_as(y), {2, 3},
+                    {4})},
+       .no_layouts = "whether a view is possible depends on the strides",
+       .few_errors = "as view"},
       {.name = "atleast_1d",
        VIEW,
        .samples = {S(atleast_1d(x), {}), S(atleast_1d(x), {3}), S(atleast_1d(x), {0, 3})},
