@@ -133,8 +133,9 @@ TARN_INLINE Moments join(const Moments& a, const Moments& b) {
 template <class T>
 TARN_INLINE void ask_ahead(const T* x, int64_t p, int64_t count, int64_t step, int64_t size) {
   constexpr int64_t kAhead = 4096, kLine = 64 / sizeof(T);
-  if (size * int64_t(sizeof(T)) > kAhead) return;
-  p += 1 + kAhead / (size * int64_t(sizeof(T)));
+  const int64_t bytes = size * int64_t(sizeof(T));
+  if (bytes == 0 || bytes > kAhead) return;
+  p += 1 + kAhead / bytes;
   if (p >= count) return;
   for (int64_t i = 0; i < size + kLine - 1; i += kLine)
     __builtin_prefetch(x + p * step + (i < size ? i : size - 1));
