@@ -5,11 +5,17 @@
 
 #include <tarn/core/ops/conv.h>
 
+#include <algorithm>
+
 #include <tarn/core/cpu/conv.h>
 #include <tarn/core/cuda/contractions.h>
 #include <tarn/core/dispatch.h>
 #include <tarn/core/fault.h>
+#include <tarn/core/ops/copy.h>
+#include <tarn/core/ops/creation.h>
+#include <tarn/core/ops/indexing.h>
 #include <tarn/core/ops/layout.h>
+#include <tarn/core/ops/pointwise.h>
 #include <tarn/core/ops/views.h>
 
 namespace tarn::inline v1 {
@@ -276,7 +282,8 @@ const Op conv_input_grad_op = {.name = "conv_input_grad",
                                .cpu = make_input_grad,
                                .cuda = make_input_grad,
                                .grad = grad_of_input_grad,
-                               .saves_for = saves_for};
+                               .saves_for = saves_for,
+                               .autocast = Autocast::Lower};
 const Op conv_weight_grad_op = {.name = "conv_weight_grad",
                                 .kind = Kind::Contraction,
                                 .infer = infer_weight_grad,
@@ -356,6 +363,100 @@ Tensor conv(int nd, const Tensor& x, const Tensor& w, const Tensor& bias, IntArr
   return run(nd, x, w, bias, p);
 }
 
+// --- transposed ---
+
+const char* transpose_name(int nd) {
+  return nd == 1 ? "conv_transpose1d" : nd == 2 ? "conv_transpose2d" : "conv_transpose3d";
+}
+
+void check_transpose(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias, int nd,
+                     int64_t groups) {
+  int64_t channels = x.size(-1 - nd);
+  check(channels == w.size(0), op, ": input has ", channels, " channels, weight ", w.sizes(), " expects ",
+        w.size(0));
+  check(channels % groups == 0, op, ": the ", channels, " channels of input ", x.sizes(),
+        " do not divide into ", groups, " groups");
+  check_dtypes(op, x, w, {});
+  if (!bias.defined()) return;
+  check(bias.dtype() == x.dtype(), op, ": input is ", x.dtype(), ", bias is ", bias.dtype(),
+        "; convert one with to()");
+  int64_t outputs = w.size(1) * groups;
+  check(bias.dim() == 1 && bias.size(0) == outputs, op, ": bias ", bias.sizes(), " does not fit weight ",
+        w.sizes(), " in ", groups, groups == 1 ? " group" : " groups", ", which has ", outputs, " outputs");
+}
+
+// (in - 1) * stride + dilation * (kernel - 1) + 1, where it fits in int64.
+int64_t transposed_size(const char* op, const ConvAttrs& p, int d, int64_t in, int64_t kernel) {
+  int64_t steps, span, size;
+  bool overflows = __builtin_mul_overflow(in - 1, p.stride[d], &steps) ||
+                   __builtin_mul_overflow(kernel - 1, p.dilation[d], &span) ||
+                   __builtin_add_overflow(steps, span, &size) || size > INT64_MAX / 4;
+  check(!overflows, op, ": the output of input size ", in, ", stride ", p.stride[d], " and dilation ",
+        p.dilation[d], " is too large");
+  return size + 1;
+}
+
+// An output of output_padding >= stride is larger than any that `in` is made from by whole steps: without
+// padding on the high side, then cut or filled up with zeros.
+Tensor fitted(Tensor y, IntArrayRef sizes) {
+  MemoryFormat format = y.suggest_memory_format();
+  for (int d = 2; d < y.dim(); ++d) {
+    if (y.size(d) > sizes[d]) y = narrow(y, d, 0, sizes[d]);
+    if (y.size(d) == sizes[d]) continue;
+    Dims missing(y.sizes());
+    missing[d] = sizes[d] - y.size(d);
+    y = cat({y, zeros(missing, y.options())}, d);
+  }
+  return contiguous(y, format);
+}
+
+Tensor transposed(const char* op, const Tensor& x, const Tensor& w, ConvAttrs p, IntArrayRef output_padding) {
+  int nd = int(x.dim()) - 2;
+  int64_t extra[kMaxSpatial];
+  expand_option(op, "output_padding", output_padding, 0, nd, extra);
+  Dims sizes = {x.size(0), w.size(1) * p.groups}, whole = sizes;
+  bool fits = true;
+  for (int d = 0; d < nd; ++d) {
+    check(extra[d] < std::max(p.stride[d], p.dilation[d]), op,
+          ": output_padding must be less than stride or dilation, got output_padding ", output_padding,
+          ", stride ", IntArrayRef(p.stride, size_t(nd)), ", dilation ", IntArrayRef(p.dilation, size_t(nd)));
+    check(p.pad_low[d] <= INT64_MAX / 8, op, ": padding ", p.pad_low[d], " is too large");
+    check(x.size(2 + d) > 0 && w.size(2 + d) > 0, op, ": input ", x.sizes(), " or weight ", w.sizes(),
+          " has an empty spatial dim");
+    int64_t size = transposed_size(op, p, d, x.size(2 + d), w.size(2 + d));
+    sizes.push_back(size - 2 * p.pad_low[d] + extra[d]);
+    whole.push_back(size - p.pad_low[d]);
+    fits = fits && extra[d] < p.stride[d];
+  }
+  for (int d = 0; d < nd; ++d)
+    check(sizes[2 + d] > 0 && whole[2 + d] > 0, op, ": the output of input ", x.sizes(), " would have sizes ",
+          sizes, "; padding is too large");
+  if (fits) return input_grad(x, w, p, sizes);
+  for (int64_t& pad : p.pad_high) pad = 0;
+  return fitted(input_grad(x, w, p, whole), sizes);
+}
+
+Tensor conv_transpose(int nd, const Tensor& x, const Tensor& w, const Tensor& bias, IntArrayRef stride,
+                      IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
+  const char* op = transpose_name(nd);
+  check(x.dim() == nd + 2 || x.dim() == nd + 1, op, ": input must be (N, C, ", layout_text(nd), ") or (C, ",
+        layout_text(nd), "), got ", x.sizes());
+  check(w.dim() == nd + 2, op, ": weight must be (channels, outputs / groups, kernel of ", nd,
+        nd == 1 ? " dim" : " dims", "), got ", w.sizes());
+  ConvAttrs p = basic_attrs(op, stride, dilation, groups, nd);
+  expand_option(op, "padding", padding, 0, nd, p.pad_low);
+  for (int d = 0; d < nd; ++d) p.pad_high[d] = p.pad_low[d];
+  check_transpose(op, x, w, bias, nd, groups);
+  bool batched = x.dim() == nd + 2;
+  Tensor y = transposed(op, batched ? x : x.unsqueeze(0), w, p, output_padding);
+  if (bias.defined()) {
+    Dims sizes(nd + 1, 1);
+    sizes[0] = bias.size(0);
+    y = y + cast(bias, y.dtype()).view(sizes);
+  }
+  return batched ? y : y.squeeze(0);
+}
+
 }  // namespace
 
 Tensor conv_by_name(int nd, const Tensor& x, const Tensor& w, const Tensor& bias, IntArrayRef stride,
@@ -389,6 +490,24 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArra
 Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   return detail::conv(3, x, weight, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
+                        IntArrayRef dilation) {
+  return detail::conv_transpose(1, x, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
+                        IntArrayRef dilation) {
+  return detail::conv_transpose(2, x, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+
+Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
+                        IntArrayRef dilation) {
+  return detail::conv_transpose(3, x, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
 }  // namespace tarn::inline v1

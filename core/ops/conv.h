@@ -19,6 +19,23 @@ TARN_API Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias
 TARN_API Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
                        IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
 
+// The gradient of such a convolution with respect to its input, as a layer: x (N, C, ...) has the sizes of
+// the convolution's result, weight is (C, O / groups, kernel...), bias (O), and the result is (N, O, ...)
+// with sizes (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1. output_padding,
+// less than stride or dilation, says which of the input sizes that give x's is meant.
+TARN_API Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                                 IntArrayRef stride = 1, IntArrayRef padding = 0,
+                                 IntArrayRef output_padding = 0, int64_t groups = 1,
+                                 IntArrayRef dilation = 1);
+TARN_API Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                                 IntArrayRef stride = 1, IntArrayRef padding = 0,
+                                 IntArrayRef output_padding = 0, int64_t groups = 1,
+                                 IntArrayRef dilation = 1);
+TARN_API Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                                 IntArrayRef stride = 1, IntArrayRef padding = 0,
+                                 IntArrayRef output_padding = 0, int64_t groups = 1,
+                                 IntArrayRef dilation = 1);
+
 namespace detail {
 // `padding` is "valid" (none) or "same": as many outputs as inputs, stride 1; the odd one of an even window's
 // padding comes last. nd is 1, 2 or 3.
