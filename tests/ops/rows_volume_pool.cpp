@@ -1,0 +1,130 @@
+// Rows of the poolings in three dims, and of one-dimensional forms that are made of two-dimensional ones.
+#include <tarn/core/ops/pool.h>
+
+#include <tarn/tests/ops/rows_nn.h>
+
+namespace tarn::testing {
+
+namespace {
+
+std::vector<Row> max_rows() {
+  return {
+      {.name = "max_pool3d",
+       .grad = true,
+       .samples = {S(max_pool3d(x, 2), {1, 2, 4, 5, 4}), S(max_pool3d(x, 3, 2, 1), {1, 2, 4, 5, 4}),
+                   S(max_pool3d(x, {1, 2, 3}, {1, 2, 1}), {1, 1, 3, 4, 5}),
+                   S(max_pool3d(x, 2, 1, 0, 2), {1, 1, 4, 4, 4}),
+                   S(max_pool3d(x, 2, 2, 0, 1, true), {1, 1, 3, 5, 4}),
+                   S(max_pool3d(x, 2, 2, 1, 1, true), {2, 3, 4, 5}),
+                   S(max_pool3d(x, 2, 1), tied({1, 1, 3, 3, 3})),
+                   S(max_pool3d(x, 2),
+                     listed({1, NAN, 2, -INFINITY, INFINITY, 0}, {1, 1, 2, 4, 4}).no_grad()),
+                   S(max_pool3d(x, 2), {0, 2, 4, 4, 4})},
+       .errors = {E("max_pool3d: input must be (N, C, D, H, W) or (C, D, H, W), got [6, 5]", max_pool3d(x, 2),
+                    {6, 5}),
+                  E("max_pool3d: padding must be at most half of the kernel, got padding [2] and kernel [3]",
+                    max_pool3d(x, 3, 1, 2), {1, 1, 5, 5, 5}),
+                  E("max_pool3d: a kernel of [3, 3, 3] with dilation [1, 1, 1] does not fit input [1, 1, 2, "
+                    "5, 5] with padding [0, 0, 0]",
+                    max_pool3d(x, 3), {1, 1, 2, 5, 5}),
+                  E("max_pool3d: stride must be at least 1, got [0]", max_pool3d(x, 2, 0), {1, 1, 5, 5, 5}),
+                  E("max_pool3d: kernel_size must have 1 or 3 values, got [2, 2]", max_pool3d(x, {2, 2}),
+                    {1, 1, 5, 5, 5}),
+                  E("max_pool3d: not implemented for dtype Long", max_pool3d(x, 2),
+                    typed(kLong, {1, 1, 5, 5, 5}))},
+       .no_scalar = "takes (N, C, D, H, W)"},
+      {.name = "max_pool3d_with_indices",
+       .grad = true,
+       .samples = {S_PY("F.max_pool3d_with_indices(x, 2)", max_pool3d_with_indices(x, 2), {1, 2, 4, 5, 4}),
+                   S_PY("F.max_pool3d_with_indices(x, 3, 2, 1)", max_pool3d_with_indices(x, 3, 2, 1),
+                        {1, 2, 4, 5, 4}),
+                   S_PY("F.max_pool3d_with_indices(x, 2, 1)", max_pool3d_with_indices(x, 2, 1),
+                        tied({1, 1, 3, 3, 3})),
+                   S_PY("F.max_pool3d_with_indices(x, 2)", max_pool3d_with_indices(x, 2), {0, 2, 4, 4, 4})},
+       .errors = {E("max_pool3d: input must be (N, C, D, H, W) or (C, D, H, W), got [6, 5]",
+                    max_pool3d_with_indices(x, 2), {6, 5})},
+       .no_scalar = "takes (N, C, D, H, W)",
+       .few_errors = "as max_pool3d"},
+      {.name = "adaptive_max_pool3d",
+       .grad = true,
+       .samples = {S_PY("F.adaptive_max_pool3d(x, [2, 3, 1], True)", adaptive_max_pool3d(x, {2, 3, 1}),
+                        {1, 2, 3, 5, 4}),
+                   S_PY("F.adaptive_max_pool3d(x, 2, True)", adaptive_max_pool3d(x, 2), {2, 3, 4, 3}),
+                   S_PY("F.adaptive_max_pool3d(x, 2, True)", adaptive_max_pool3d(x, 2), {0, 2, 3, 3, 3})},
+       .errors = {E("adaptive_max_pool3d: input must be (N, C, D, H, W) or (C, D, H, W), got [6, 5]",
+                    adaptive_max_pool3d(x, 2), {6, 5}),
+                  E("adaptive_max_pool3d: output_size must be at least 0, got [-1]",
+                    adaptive_max_pool3d(x, -1), {1, 1, 5, 5, 5}),
+                  E("adaptive_max_pool3d: output_size must have 1 or 3 values, got [1, 2]",
+                    adaptive_max_pool3d(x, {1, 2}), {1, 1, 5, 5, 5})},
+       .no_scalar = "takes (N, C, D, H, W)"},
+      {.name = "max_pool1d_with_indices",
+       .grad = true,
+       .samples = {S_PY("F.max_pool1d_with_indices(x, 2)", max_pool1d_with_indices(x, 2), {2, 3, 9}),
+                   S_PY("F.max_pool1d_with_indices(x, 3, 2, 1)", max_pool1d_with_indices(x, 3, 2, 1),
+                        {2, 3, 8}),
+                   S_PY("F.max_pool1d_with_indices(x, 2)", max_pool1d_with_indices(x, 2), {3, 8}),
+                   S_PY("F.max_pool1d_with_indices(x, 2)", max_pool1d_with_indices(x, 2), {0, 3, 8})},
+       .errors = {E("max_pool1d_with_indices: input must be (N, C, W) or (C, W), got [9]",
+                    max_pool1d_with_indices(x, 2), {9}),
+                  E("max_pool1d_with_indices: kernel_size must have 1 value, got [2, 2]",
+                    max_pool1d_with_indices(x, {2, 2}), {2, 3, 9}),
+                  E("max_pool2d: kernel_size must be at least 1, got [1, 0]", max_pool1d_with_indices(x, 0),
+                    {2, 3, 9})},
+       .no_scalar = "takes (N, C, W)"},
+      {.name = "adaptive_max_pool1d",
+       .grad = true,
+       .samples = {S_PY("F.adaptive_max_pool1d(x, 3, True)", adaptive_max_pool1d(x, 3), {2, 3, 8}),
+                   S_PY("F.adaptive_max_pool1d(x, 2, True)", adaptive_max_pool1d(x, 2), {3, 7}),
+                   S_PY("F.adaptive_max_pool1d(x, 2, True)", adaptive_max_pool1d(x, 2), {0, 3, 7})},
+       .errors = {E("adaptive_max_pool1d: input must be (N, C, W) or (C, W), got [9]",
+                    adaptive_max_pool1d(x, 2), {9}),
+                  E("adaptive_max_pool1d: output_size must have 1 value, got [2, 2]",
+                    adaptive_max_pool1d(x, {2, 2}), {2, 3, 9}),
+                  E("adaptive_max_pool2d: output_size must be at least 0, got [1, -1]",
+                    adaptive_max_pool1d(x, -1), {2, 3, 9})},
+       .no_scalar = "takes (N, C, W)"},
+  };
+}
+
+std::vector<Row> average_rows() {
+  return {
+      {.name = "avg_pool3d",
+       .grad = true,
+       .samples = {S(avg_pool3d(x, 2), {1, 2, 4, 5, 4}), S(avg_pool3d(x, 3, 2, 1), {1, 2, 4, 5, 4}),
+                   S(avg_pool3d(x, 3, 2, 1, false, false), {1, 2, 4, 5, 4}),
+                   S(avg_pool3d(x, 3, 2, 1, true), {1, 1, 4, 4, 4}),
+                   S(avg_pool3d(x, 3, 2, 1, true, false), {1, 1, 4, 4, 4}),
+                   S(avg_pool3d(x, 2, 1, 0, false, true, 3), {1, 1, 3, 3, 3}),
+                   S(avg_pool3d(x, {1, 2, 3}, {1, 2, 1}), {2, 3, 4, 5}),
+                   S(avg_pool3d(x, 2), {0, 2, 4, 4, 4})},
+       .errors = {E("avg_pool3d: input must be (N, C, D, H, W) or (C, D, H, W), got [6, 5]", avg_pool3d(x, 2),
+                    {6, 5}),
+                  E("avg_pool3d: divisor_override must not be 0", avg_pool3d(x, 2, 2, 0, false, true, 0),
+                    {1, 1, 5, 5, 5}),
+                  E("avg_pool3d: padding must be at least 0, got [-1]", avg_pool3d(x, 2, 2, -1),
+                    {1, 1, 5, 5, 5}),
+                  E("avg_pool3d: not implemented for dtype Long", avg_pool3d(x, 2),
+                    typed(kLong, {1, 1, 5, 5, 5}))},
+       .no_scalar = "takes (N, C, D, H, W)"},
+      {.name = "adaptive_avg_pool3d",
+       .grad = true,
+       .samples = {S(adaptive_avg_pool3d(x, {2, 3, 1}), {1, 2, 3, 5, 4}),
+                   S(adaptive_avg_pool3d(x, 2), {2, 3, 4, 3}),
+                   S(adaptive_avg_pool3d(x, {4, 1, 3}), {1, 1, 3, 3, 3}),
+                   S(adaptive_avg_pool3d(x, 2), {0, 2, 3, 3, 3})},
+       .errors = {E("adaptive_avg_pool3d: input must be (N, C, D, H, W) or (C, D, H, W), got [6, 5]",
+                    adaptive_avg_pool3d(x, 2), {6, 5}),
+                  E("adaptive_avg_pool3d: output_size must be at least 0, got [-1]",
+                    adaptive_avg_pool3d(x, -1), {1, 1, 5, 5, 5}),
+                  E("adaptive_avg_pool3d: output_size must have 1 or 3 values, got [1, 2]",
+                    adaptive_avg_pool3d(x, {1, 2}), {1, 1, 5, 5, 5})},
+       .no_scalar = "takes (N, C, D, H, W)"},
+  };
+}
+
+}  // namespace
+
+std::vector<Row> volume_pool_rows() { return join({max_rows(), average_rows()}); }
+
+}  // namespace tarn::testing
