@@ -1,4 +1,5 @@
 #include <tarn/tests/ops/rows.h>
+#include <tarn/tests/ops/rows_nn.h>
 
 namespace tarn::testing {
 
@@ -19,6 +20,7 @@ const std::vector<Row>& all_rows() {
       pool_rows(),           //
       normalisation_rows(),  //
       loss_rows(),           //
+      nn_function_rows(),    //
       view_rows(),           //
       rearrange_rows(),      //
       view_form_rows(),      //

@@ -60,12 +60,22 @@ def number(value, like):
     return torch.full_like(like, value, dtype=torch.result_type(like, value), requires_grad=False)
 
 
+def params(vector, gates, layers, directions, biases):
+    """Those of a recurrent net of 3 inputs and 2 hidden units, as in rows_recurrent.cpp, cut from a vector."""
+    shapes = []
+    for i in range(layers * directions):
+        shapes += [[gates * 2, 3 if i < directions else 2 * directions], [gates * 2, 2]]
+        shapes += [[gates * 2], [gates * 2]] if biases else []
+    parts = vector.split([torch.Size(shape).numel() for shape in shapes])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes)]
+
+
 class Names(dict):
     """Names of an expression: inputs, C++ constants, then whatever PyTorch has."""
 
     def __init__(self, inputs):
         super().__init__(zip("xyzwv", inputs))
-        self.update(DTYPES, true=True, false=False, nullopt=None, torch=torch, F=F, number=number)
+        self.update(DTYPES, true=True, false=False, nullopt=None, torch=torch, F=F, number=number, params=params)
 
     def __missing__(self, name):
         for module in (torch, F, torch.special, torch.linalg):
