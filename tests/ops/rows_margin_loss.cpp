@@ -79,6 +79,11 @@ std::vector<Row> pair_rows() {
                     soft_margin_loss(x, y, 7), {3}, {3}),
                   E("soft_margin_loss: not implemented for dtype Long", soft_margin_loss(x, y),
                     typed(kLong, {3}), {3})}},
+  };
+}
+
+std::vector<Row> triplet_rows() {
+  return {
       {.name = "triplet_margin_loss",
        .grad = true,
        .samples = {S_PY("F.triplet_margin_loss(x, y, z)", triplet_margin_loss(x, y, z), {4, 5}, {4, 5},
@@ -159,6 +164,6 @@ std::vector<Row> class_rows() {
 
 }  // namespace
 
-std::vector<Row> margin_loss_rows() { return join({pair_rows(), class_rows()}); }
+std::vector<Row> margin_loss_rows() { return join({pair_rows(), triplet_rows(), class_rows()}); }
 
 }  // namespace tarn::testing

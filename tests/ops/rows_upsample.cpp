@@ -98,6 +98,11 @@ std::vector<Row> plane_rows() {
        .f16 = {5e-3, 3e-3},
        .bf16 = {3e-2, 2e-2},
        .no_scalar = "takes (N, C, H, W)"},
+  };
+}
+
+std::vector<Row> antialiased_rows() {
+  return {
       {.name = "_upsample_bilinear2d_aa",
        .grad = true,
        .samples = {U(_upsample_bilinear2d_aa(x, {2, 3}, false), {2, 3, 5, 7}),
@@ -279,7 +284,7 @@ std::vector<Row> interpolate_rows() {
 }  // namespace
 
 std::vector<Row> upsample_rows() {
-  return join({plane_rows(), line_rows(), volume_rows(), interpolate_rows()});
+  return join({plane_rows(), antialiased_rows(), line_rows(), volume_rows(), interpolate_rows()});
 }
 
 }  // namespace tarn::testing
