@@ -1,7 +1,6 @@
 // bench_ranks WHAT STEPS: the median and best seconds of a step, as rank 0 sees them. WHAT is `alone` (a
-// ResNet-18 step on one rank), `apart` (the same on every rank, each for itself), `ddp` (gradients averaged) or
-// `all_reduce` (26 MB).
-// peer.py is the same in PyTorch; run.py starts both.
+// ResNet-18 step on one rank), `apart` (the same on every rank, each for itself), `ddp` (gradients averaged)
+// or `all_reduce` (26 MB). peer.py is the same in PyTorch; run.py starts both.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
