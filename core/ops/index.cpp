@@ -164,7 +164,10 @@ void index_put_cpu(const Args& a, Tensor* out) {
         for (int64_t i = 0; i < loop.row_length(); ++i) {
           T& place = dst[i * loop.stride(0, 0)];
           T value = src[i * loop.stride(1, 0)];
-          place = accumulate ? T(place + value) : value;
+          if constexpr (std::is_integral_v<T>)
+            place = accumulate ? T(uint64_t(place) + uint64_t(value)) : value;  // wraps
+          else
+            place = accumulate ? T(place + value) : value;
         }
       });
   });

@@ -57,7 +57,8 @@ Windows fractional_windows(const VolumeWindows& p, int d, int64_t in, T sample) 
   T alpha = out > 1 ? T(room) / T(out - 1) : T(0);
   for (int64_t i = 0; i < out; ++i) {
     T at = std::trunc((T(i) + sample) * alpha) - std::trunc(sample * alpha);
-    w.start.push_back(i + 1 == out ? room : int64_t(std::clamp(at, T(0), T(room))));
+    int64_t start = at > 0 ? int64_t(std::min(at, T(room))) : 0;  // 0 for a sample that is NaN
+    w.start.push_back(i + 1 == out ? room : std::min(start, room));
     w.count.push_back(p.kernel[d]);
   }
   return w;

@@ -2,6 +2,7 @@
 // sequences are sorted by length); the inputs' share of all gates is one product for all steps.
 #include <tarn/core/ops/recurrent.h>
 
+#include <limits>
 #include <vector>
 
 #include <tarn/core/ops/contractions.h>
@@ -157,6 +158,8 @@ NetResult run_net(const Cell& cell, Tensor data, IntArrayRef batch, const State&
                   const Settings& s) {
   const char* op = cell.name;
   check(s.num_layers > 0, op, ": num_layers must be at least 1, got ", s.num_layers);
+  check(s.num_layers <= std::numeric_limits<int32_t>::max(), op, ": num_layers must be at most ",
+        std::numeric_limits<int32_t>::max(), ", got ", s.num_layers);
   const int64_t directions = s.bidirectional ? 2 : 1, hidden = state.h.size(-1);
   const int64_t cell_size = state.c.defined() ? state.c.size(-1) : hidden;
   check(state.h.dim() == 3 && state.h.size(0) == s.num_layers * directions && state.h.size(1) == batch[0], op,
