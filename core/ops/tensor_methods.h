@@ -1,6 +1,6 @@
 // Members of class Tensor, included inside it by tensor.h: methods of the ops that tensor.h does not spell
 // out itself. Each does what the function of its name does, which is described in the header of its family:
-// views.h, indexing.h, order.h, reduction.h, linalg.h, contractions.h, random.h. `x.op_()` writes into x.
+// views.h, rearrange.h, indexing.h, order.h, reduction.h, contractions.h, random.h. `x.op_()` writes into x.
 
 // --- views and their copies ---
 Tensor swapaxes(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
@@ -102,31 +102,8 @@ Tensor dist(const Tensor& other, const Scalar& p = 2) const;
 Tensor cov(int64_t correction = 1) const;
 Tensor corrcoef() const;
 
-// --- contractions and linear algebra ---
-Tensor& addmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor& baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor addbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor& addbmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor addmv(const Tensor& a, const Tensor& v, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor& addmv_(const Tensor& a, const Tensor& v, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor addr(const Tensor& u, const Tensor& v, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor& addr_(const Tensor& u, const Tensor& v, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-Tensor outer(const Tensor& other) const;
-Tensor ger(const Tensor& other) const { return outer(other); }
-Tensor inner(const Tensor& other) const;
+// --- contractions ---
 Tensor vdot(const Tensor& other) const { return dot(other); }
-Tensor kron(const Tensor& other) const;
-Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
-Tensor trace() const;
-Tensor det() const;
-Tensor logdet() const;
-std::tuple<Tensor, Tensor> slogdet() const;
-Tensor inverse() const;
-Tensor pinverse(double rcond = 1e-15) const;
-Tensor matrix_power(int64_t n) const;
-Tensor matrix_exp() const;
-Tensor cholesky(bool upper = false) const;
 
 // --- random ---
 Tensor& exponential_(double lambda = 1) const;
