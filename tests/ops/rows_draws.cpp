@@ -9,6 +9,7 @@
 #include <tarn/core/parallel.h>
 
 #include <tarn/tests/ops/rows.h>
+#include <tarn/tests/ops/seeding.h>
 
 namespace tarn::testing {
 
@@ -16,24 +17,6 @@ namespace {
 
 constexpr int64_t kCount = 100000;
 constexpr const char* kDrawn = "the numbers are drawn; only those that are certain are compared";
-
-// The same seed gives the same numbers, on any number of threads; another seed gives others.
-template <class Draw>
-void check_seeding(Draw draw) {
-  int before = get_num_threads();
-  manual_seed(3);
-  Tensor first = draw(), second = draw();
-  CHECK_FALSE(bit_difference(first, second) == "");
-  for (int threads : {1, 2, 3, 8}) {
-    set_num_threads(threads);
-    manual_seed(3);
-    CHECK_SAME(draw(), first);
-    CHECK_SAME(draw(), second);
-  }
-  set_num_threads(before);
-  manual_seed(4);
-  CHECK_FALSE(bit_difference(draw(), first) == "");
-}
 
 Tensor floats(int64_t n = kCount) { return detail::make_tensor({n}, kFloat); }
 Tensor of_dtype(ScalarType dtype, int64_t n = kCount) { return detail::make_tensor({n}, dtype); }

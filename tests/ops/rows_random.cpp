@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <tarn/tests/ops/rows.h>
+#include <tarn/tests/ops/seeding.h>
 
 namespace tarn::testing {
 
@@ -25,24 +26,6 @@ Moments moments(const Tensor& t) {
   }
   for (double v : values) m.variance += (v - m.mean) * (v - m.mean) / double(values.size());
   return m;
-}
-
-// The same seed gives the same numbers, on any number of threads; another seed gives others.
-template <class Draw>
-void check_seeding(Draw draw) {
-  int before = get_num_threads();
-  manual_seed(3);
-  Tensor first = draw(), second = draw();
-  CHECK_FALSE(bit_difference(first, second) == "");
-  for (int threads : {1, 2, 3, 8}) {
-    set_num_threads(threads);
-    manual_seed(3);
-    CHECK_SAME(draw(), first);
-    CHECK_SAME(draw(), second);
-  }
-  set_num_threads(before);
-  manual_seed(4);
-  CHECK_FALSE(bit_difference(draw(), first) == "");
 }
 
 constexpr int64_t kCount = 200000;
